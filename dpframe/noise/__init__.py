@@ -1,0 +1,8 @@
+"""Exact integer noise from the operating system's random bytes."""
+
+from __future__ import annotations
+
+from dpframe.noise.laplace import DiscreteLaplace
+from dpframe.noise.protocol import Noise
+
+__all__ = ["DiscreteLaplace", "Noise"]
