@@ -1,0 +1,3 @@
+"""Differentially private releases from pandas and Polars frames."""
+
+from __future__ import annotations

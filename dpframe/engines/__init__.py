@@ -1,0 +1,3 @@
+"""The only code that touches rows: a tally becomes exact integers."""
+
+from __future__ import annotations

@@ -1,0 +1,153 @@
+"""A private frame: a native frame, and the frozen privacy state it carries.
+
+The verbs of each library live in `dpframe.dialects`; this module holds what they
+share. A private frame never shows a value: its only way out is a release.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import polars as pl
+
+    from dpframe.privacy.accountant import Accountant
+    from dpframe.values import Bounds, Keys
+
+UNIT: Final = "__dpframe_unit__"
+"""The hidden column that carries the privacy unit through every step.
+
+It is taken at attach and no verb can name it. A frame without a privacy unit
+carries a constant there, so that every frame keeps its rows whatever is selected.
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class State:
+    """What a private frame carries beside its rows.
+
+    Attributes
+    ----------
+    accountant : Accountant
+        The budget that releases of this frame are charged to; shared, never copied.
+    privacy_unit : str or None
+        Column that says whom a row belongs to; None where each row is a unit.
+    max_rows, max_groups : int or None
+        Contribution limits per privacy unit.
+    bounds, domain : mapping
+        Public clipping bounds and public keys, by column.
+    steps : tuple of str
+        The proved steps since attach, as text.
+    salt : bytes
+        Decides which cells a unit over `max_groups` keeps. Need not be secret.
+    """
+
+    accountant: Accountant
+    privacy_unit: str | None = None
+    max_rows: int | None = None
+    max_groups: int | None = None
+    bounds: Mapping[str, Bounds] = field(default_factory=lambda: MappingProxyType({}))
+    domain: Mapping[str, Keys] = field(default_factory=lambda: MappingProxyType({}))
+    steps: tuple[str, ...] = ()
+    salt: bytes = b""
+
+    def declare(
+        self,
+        *,
+        bounds: Mapping[str, Bounds] | None = None,
+        domain: Mapping[str, Keys] | None = None,
+    ) -> State:
+        """Return the state with these declarations added; the last one wins."""
+        return replace(
+            self,
+            bounds=MappingProxyType({**self.bounds, **(bounds or {})}),
+            domain=MappingProxyType({**self.domain, **(domain or {})}),
+        )
+
+    def after(self, step: str) -> State:
+        """Return the state with one more proved step on record."""
+        return replace(self, steps=(*self.steps, step))
+
+    def forget(self, columns: Sequence[str]) -> State:
+        """Return the state without what was declared for these columns."""
+        gone = set(columns)
+        return replace(
+            self,
+            bounds=MappingProxyType(
+                {k: v for k, v in self.bounds.items() if k not in gone}
+            ),
+            domain=MappingProxyType(
+                {k: v for k, v in self.domain.items() if k not in gone}
+            ),
+        )
+
+    def rename(self, names: Mapping[str, str]) -> State:
+        """Return the state with its declarations moved to the new names."""
+        return replace(
+            self,
+            bounds=MappingProxyType(
+                {names.get(k, k): v for k, v in self.bounds.items()}
+            ),
+            domain=MappingProxyType(
+                {names.get(k, k): v for k, v in self.domain.items()}
+            ),
+        )
+
+
+class PrivateFrame(ABC):
+    """A native frame that only proved steps and paid releases can be made from.
+
+    Not built directly: `frame.dp.attach(...)` or `dpframe.attach(frame, ...)`.
+    """
+
+    __slots__ = ("_native", "_state", "dp")
+
+    _native: Any
+    _state: State
+
+    @property
+    def private_state(self) -> State:
+        """The frozen privacy state, public by nature (also `.dp.state`)."""
+        return self._state
+
+    @abstractmethod
+    def with_state(self, state: State) -> Self:
+        """Return the same rows under another state."""
+
+    @abstractmethod
+    def types(self) -> Mapping[str, pl.DataType]:
+        """Return the Polars dtype of each visible column, in order.
+
+        A pandas object column is `pl.Object`. Duplicate names are absent, so that
+        they are refused when used; `duplicate_names` has them.
+        """
+
+    @abstractmethod
+    def duplicate_names(self) -> frozenset[str]:
+        """Return the names that stand for more than one column."""
+
+    @abstractmethod
+    def scan(self, columns: Mapping[str, pl.DataType]) -> pl.LazyFrame:
+        """Hand the rows to an engine: these columns in these dtypes, and `UNIT`.
+
+        The dtypes are those of `types()`, save for object columns, which take the
+        one asked for; there a value of another type becomes null. No other
+        column is read. Called by engines alone, after the charge.
+        """
+
+    @abstractmethod
+    def to_host(self, table: pl.DataFrame, like: Mapping[str, str]) -> Any:
+        """Return a public table as this library's frame.
+
+        `like` maps a column of the table to the column of this frame whose host
+        dtype it takes (a pandas category stays a category).
+        """
+
+    @abstractmethod
+    def detach(self) -> Any:
+        """Return the native frame without the hidden column; tracking ends."""

@@ -1,0 +1,3 @@
+"""Privacy loss, and the budget it is charged to."""
+
+from __future__ import annotations
