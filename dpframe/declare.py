@@ -1,0 +1,143 @@
+"""What a caller declares about a private frame, checked against its schema alone.
+
+Bounds, keys, contribution limits and column names come in here, from `attach`,
+from `.dp.bounds` and `.dp.domain`, and from every release; no row is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from operator import index
+from typing import TYPE_CHECKING, SupportsIndex, cast
+
+import numpy as np
+
+from dpframe.errors import ColumnNotFoundError, ParameterError, ParameterTypeError
+from dpframe.values import column_type, parse_bounds, parse_keys
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dpframe.frame import PrivateFrame
+    from dpframe.values import Bounds, ColumnType, Keys
+
+
+def find_column(frame: PrivateFrame, name: object) -> ColumnType:
+    """Return the type of one visible column of a private frame.
+
+    Raises
+    ------
+    ParameterTypeError
+        If `name` is not text, or the column's dtype has no kind.
+    ColumnNotFoundError
+        If there is no such column; it names the nearest ones.
+    ParameterError
+        If the name stands for more than one column.
+    """
+    if not isinstance(name, str):
+        msg = f"A column is named by its text, not by a {type(name).__name__}."
+        raise ParameterTypeError(
+            msg, hint='write one name, such as "age"; derive a column in a step.'
+        )
+    types = frame.types()
+    if name in frame.duplicate_names():
+        msg = f"Column {name!r} occurs more than once."
+        raise ParameterError(msg, hint="rename one of them before attaching.")
+    if name not in types:
+        raise no_such_column(name, types)
+    return column_type(name, types[name])
+
+
+def no_such_column(name: str, columns: Iterable[str]) -> ColumnNotFoundError:
+    """Return the error for a missing column, with the nearest names."""
+    near = get_close_matches(name, list(columns))
+    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else None
+    return ColumnNotFoundError(
+        f"There is no column {name!r}.", column=name, close_matches=near, hint=hint
+    )
+
+
+def declare_bounds(frame: PrivateFrame, bounds: object) -> Mapping[str, Bounds]:
+    """Check clipping bounds by column: pairs ``(low, high)``, or their releases.
+
+    Raises
+    ------
+    ParameterTypeError
+        If `bounds` is no mapping, or a pair does not suit its column.
+    ParameterError
+        If bounds are reversed, equal, not finite or too wide.
+    ColumnNotFoundError
+        If there is no such column.
+    """
+    found = _by_column(frame, bounds, what="bounds", example="(0, 65)")
+    return {ctype.name: parse_bounds(ctype, pair) for ctype, pair in found}
+
+
+def declare_domain(frame: PrivateFrame, domain: object) -> Mapping[str, Keys]:
+    """Check public keys by column: lists, tuples, ranges, arrays, or their releases.
+
+    Raises
+    ------
+    ParameterTypeError
+        If `domain` is no mapping, or keys do not suit their column.
+    ParameterError
+        If keys are empty, repeat a value or hold a missing one.
+    ColumnNotFoundError
+        If there is no such column.
+    """
+    found = _by_column(frame, domain, what="domain", example='["a", "b"]')
+    return {ctype.name: parse_keys(ctype, keys) for ctype, keys in found}
+
+
+def check_contributions(
+    max_rows: object, max_groups: object
+) -> tuple[int | None, int | None]:
+    """Check the contribution limits of a privacy unit: positive whole numbers.
+
+    Raises
+    ------
+    ParameterTypeError
+        If a limit is no whole number.
+    ParameterError
+        If a limit is below 1.
+    """
+    return _limit(max_rows, what="max_rows"), _limit(max_groups, what="max_groups")
+
+
+def public_value(declared: object) -> object:
+    """Return what an object that is public by its making holds, else the object.
+
+    Releases and `dpframe.public(...)` say so by a method ``__public_value__``. A
+    column of a frame does not, so it is refused where public values are needed.
+    """
+    reveal = getattr(type(declared), "__public_value__", None)
+    return declared if reveal is None else reveal(declared)
+
+
+def _limit(limit: object, *, what: str) -> int | None:
+    if limit is None:
+        return None
+    if isinstance(limit, bool) or not isinstance(limit, (int, np.integer)):
+        kind = type(cast("object", limit)).__name__
+        msg = f"{what} must be a whole number, not {kind}."
+        raise ParameterTypeError(msg)
+    number = index(cast("SupportsIndex", limit))
+    if number < 1:
+        msg = f"{what} must be at least 1, not {number}."
+        raise ParameterError(msg)
+    return number
+
+
+def _by_column(
+    frame: PrivateFrame, declared: object, *, what: str, example: str
+) -> list[tuple[ColumnType, object]]:
+    if declared is None:
+        return []
+    if not isinstance(declared, Mapping):
+        msg = f"{what} must be a mapping by column, not {type(declared).__name__}."
+        raise ParameterTypeError(msg, hint=f'write {{"column": {example}}}.')
+    return [
+        (find_column(frame, name), public_value(value))
+        for name, value in cast("Mapping[object, object]", declared).items()
+    ]
