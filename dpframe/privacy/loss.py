@@ -1,0 +1,262 @@
+"""Privacy loss as exact rationals, and how public amounts are read.
+
+A float is read as its shortest decimal: ``0.1`` is exactly 1/10, and that same
+rational sets the noise and the charge. Text that stands for a loss is rounded
+towards more loss, text that stands for what remains towards less.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
+from typing import Any, Final, TypeAlias, cast
+
+import numpy as np
+
+from dpframe.errors import ParameterError, ParameterTypeError
+
+Amount: TypeAlias = "float | Fraction | Decimal | np.integer[Any] | np.floating[Any]"
+"""What callers may write for a public amount; ints are included, Booleans are not."""
+
+WEAK: Final = 50
+"""An epsilon above this needs ``allow_weak=True``."""
+
+_LARGEST: Final = 10**308
+_FINEST: Final = 10**330
+
+
+def exact_amount(value: object, *, what: str) -> Fraction:
+    """Return a public amount as an exact positive fraction.
+
+    Parameters
+    ----------
+    value : int, float, Fraction, Decimal or numpy scalar
+        Public. A float of any width is read as its own shortest decimal.
+    what : str
+        Name of the parameter, for messages.
+
+    Returns
+    -------
+    Fraction
+        Greater than 0.
+
+    Raises
+    ------
+    ParameterTypeError
+        For anything that is not a real number; Booleans and arrays are not.
+    ParameterError
+        For 0, negative amounts, NaN and infinities, and for amounts with more
+        than 300 digits before or after the point.
+
+    Examples
+    --------
+    >>> exact_amount(0.1, what="epsilon")
+    Fraction(1, 10)
+    """
+    number = _as_fraction(value, what=what)
+    if number <= 0:
+        msg = f"{what} must be greater than 0, not {decimal_text(number)}."
+        raise ParameterError(msg)
+    if number.numerator > _LARGEST or number.denominator > _FINEST:
+        msg = f"{what} has too many digits to be charged exactly."
+        raise ParameterError(msg, hint="pass a number with fewer digits.")
+    return number
+
+
+def _as_fraction(value: object, *, what: str) -> Fraction:
+    kind = type(value).__name__
+    if isinstance(value, (bool, np.bool_, np.timedelta64)) or not isinstance(
+        value, (int, float, Fraction, Decimal, np.integer, np.floating)
+    ):
+        msg = f"{what} must be a number, not {kind}."
+        raise ParameterTypeError(msg, hint=f"write it as {what}=0.1, for example.")
+    if isinstance(value, Fraction):
+        return Fraction(value)
+    if isinstance(value, (int, np.integer)):
+        return Fraction(int(cast("int", value)))
+    # The shortest decimal that reads back as the same float, whatever its width.
+    text = (
+        repr(float(value)) if isinstance(value, float) else str(cast("object", value))
+    )
+    number = Decimal(text)
+    if not number.is_finite():
+        msg = f"{what} must be finite, not {text}."
+        raise ParameterError(msg)
+    if abs(number.adjusted()) > 2 * len(str(_FINEST)):  # too long to write out
+        msg = f"{what} must be of a usable size, not {text}."
+        raise ParameterError(msg)
+    return Fraction(number)
+
+
+def decimal_text(amount: Fraction, rounding: str = ROUND_CEILING) -> str:
+    """Return an amount in at most 6 significant digits, rounded up by default.
+
+    Examples
+    --------
+    >>> decimal_text(Fraction(3, 10)), decimal_text(Fraction(1, 3))
+    ('0.3', '0.333334')
+    """
+    context = Context(prec=6, rounding=rounding)
+    quotient = context.divide(Decimal(amount.numerator), Decimal(amount.denominator))
+    digits = quotient.normalize(context)
+    return f"{digits:f}" if -5 <= digits.adjusted() < 16 else f"{digits:e}"  # noqa: PLR2004 - where Python's floats switch, too
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A privacy loss, exact; a measure that is not tracked is None.
+
+    Parameters
+    ----------
+    epsilon, delta, rho : Fraction, optional
+        Unitless, not negative. At least one of `epsilon` and `rho` is tracked.
+
+    Privacy
+    -------
+    Losses of one kind add up under sequential composition, whatever the answers
+    in between led to.
+
+    Examples
+    --------
+    >>> loss = Loss(epsilon=Fraction(1, 10)) + Loss(epsilon=Fraction(1, 5))
+    >>> loss.exact, float(loss)
+    ('epsilon=3/10', 0.3)
+    """
+
+    epsilon: Fraction | None = None
+    delta: Fraction | None = None
+    rho: Fraction | None = None
+
+    def __post_init__(self) -> None:
+        if self.epsilon is None and self.rho is None:
+            msg = "A loss needs an epsilon or a rho."
+            raise ParameterTypeError(msg)
+        for name, amount in self._tracked().items():
+            # Callers may not be type-checked: a negative loss would be a refund.
+            if not isinstance(amount, Fraction):  # pyright: ignore[reportUnnecessaryIsInstance]
+                msg = f"{name} of a loss must be a Fraction."
+                raise ParameterTypeError(msg, hint="read it with exact_amount first.")
+            if amount < 0:
+                msg = f"{name} of a loss must not be negative."
+                raise ParameterError(msg)
+
+    def _tracked(self) -> dict[str, Fraction]:
+        measures = {"epsilon": self.epsilon, "delta": self.delta, "rho": self.rho}
+        return {name: value for name, value in measures.items() if value is not None}
+
+    def __add__(self, other: object) -> Loss:
+        if not isinstance(other, Loss):
+            return NotImplemented
+        ours, theirs = self._tracked(), other._tracked()
+        if ours.keys() != theirs.keys():
+            msg = f"Losses of different kinds do not add up: {self} and {other}."
+            raise ParameterError(msg)
+        return Loss(**{name: ours[name] + theirs[name] for name in ours})
+
+    def __float__(self) -> float:
+        return float(next(v for v in (self.epsilon, self.rho) if v is not None))
+
+    def __str__(self) -> str:
+        symbols = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
+        return ", ".join(
+            f"{symbols[name]}={decimal_text(amount)}"
+            for name, amount in self._tracked().items()
+        )
+
+    @property
+    def exact(self) -> str:
+        """The loss without rounding, as in ``epsilon=3/10``."""
+        return ", ".join(f"{name}={value}" for name, value in self._tracked().items())
+
+    def at(self, *, delta: Amount) -> Loss:
+        """Return an ``(epsilon, delta)`` that this loss implies.
+
+        Parameters
+        ----------
+        delta : float
+            Failure probability δ, unitless, in ``(0, 1)``.
+
+        Returns
+        -------
+        Loss
+            With `epsilon` and `delta`.
+
+        Privacy
+        -------
+        A pure ε-DP loss is (ε, δ)-DP for every δ.
+
+        Raises
+        ------
+        ParameterError
+            If `delta` is out of range or below the loss's own, or the loss has no
+            epsilon.
+        """
+        given = exact_amount(delta, what="delta")
+        if given >= 1:
+            msg = f"delta must be less than 1, not {decimal_text(given)}."
+            raise ParameterError(msg)
+        if self.epsilon is None:
+            msg = f"A loss of {self} has no epsilon of its own."
+            raise ParameterError(msg)
+        if self.delta is not None and given < self.delta:
+            msg = f"A loss of {self} says nothing about a smaller delta."
+            raise ParameterError(msg)
+        return Loss(epsilon=self.epsilon, delta=given)
+
+
+def stated_loss(*, epsilon: object, rho: object, allow_weak: object) -> Loss:
+    """Return the loss of a call that takes exactly one of `epsilon` and `rho`.
+
+    Raises
+    ------
+    ParameterTypeError
+        If none or both are given, or one is not a number, or `allow_weak` is not
+        a bool.
+    ParameterError
+        If the amount is out of range, or `epsilon` is above 50 without
+        `allow_weak`.
+    """
+    _exactly_one(epsilon=epsilon, rho=rho)
+    if not isinstance(allow_weak, bool):
+        msg = f"allow_weak must be True or False, not {type(allow_weak).__name__}."
+        raise ParameterTypeError(msg)
+    if epsilon is None:
+        return Loss(rho=exact_amount(rho, what="rho"))
+    amount = exact_amount(epsilon, what="epsilon")
+    if amount > WEAK and not allow_weak:
+        msg = f"epsilon={decimal_text(amount)} is above {WEAK} and protects nobody."
+        raise ParameterError(
+            msg, hint=f"pass epsilon={WEAK} or less, or allow_weak=True if it is meant."
+        )
+    return Loss(epsilon=amount)
+
+
+def requested_loss(
+    *, epsilon: object, rho: object, within: object, allow_weak: object
+) -> Loss | None:
+    """Return the loss of a call that also takes `within`, None where that is given.
+
+    Raises
+    ------
+    ParameterTypeError, ParameterError
+        As `stated_loss`; exactly one of the three must be given.
+    """
+    _exactly_one(epsilon=epsilon, rho=rho, within=within)
+    if within is None:
+        return stated_loss(epsilon=epsilon, rho=rho, allow_weak=allow_weak)
+    if not isinstance(allow_weak, bool):
+        msg = f"allow_weak must be True or False, not {type(allow_weak).__name__}."
+        raise ParameterTypeError(msg)
+    return None
+
+
+def _exactly_one(**options: object) -> None:
+    given = [f"{name}=" for name, value in options.items() if value is not None]
+    if len(given) == 1:
+        return
+    *names, last = [f"{name}=" for name in options]
+    allowed = f"{', '.join(names)} and {last}"
+    found = f"{' and '.join(given)} are given together" if given else "none is given"
+    msg = f"exactly one of {allowed} is needed, but {found}."
+    raise ParameterTypeError(msg, hint="pass epsilon=0.1, for example, and no other.")
