@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dpframe.noise.laplace import DiscreteLaplace
+from dpframe.noise.max_norm import MaxNorm
 from dpframe.noise.protocol import Noise
 
-__all__ = ["DiscreteLaplace", "Noise"]
+__all__ = ["DiscreteLaplace", "MaxNorm", "Noise"]

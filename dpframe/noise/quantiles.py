@@ -10,6 +10,7 @@ from dpframe.errors import ParameterError
 from dpframe.noise.brackets import DIGITS, context
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from fractions import Fraction
 
 
@@ -38,3 +39,20 @@ def miss_per_cell(confidence: float, cells: int) -> Decimal:
         return down.subtract(1, level)
     root = down.exp(down.divide(down.ln(level), cells))
     return down.subtract(1, root)
+
+
+def smallest(holds: Callable[[int], bool], *, start: int) -> int:
+    """Find the least integer from 0 on at which a bound holds, and then always."""
+    if holds(0):
+        return 0
+    high = max(1, start)
+    low = 0
+    while not holds(high):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        if holds(middle):
+            high = middle
+        else:
+            low = middle
+    return high
