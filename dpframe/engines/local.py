@@ -1,0 +1,197 @@
+"""The local engine: the rows stream through Polars once and become exact integers.
+
+The plan turns each row into a cell code and whole numbers; its batches are folded
+with numpy. Neither order, batches nor threads can change a sum of whole numbers.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import polars as pl
+
+from dpframe.engines import rows
+from dpframe.engines.contribution import kept_cells, weight
+from dpframe.engines.fold import BATCH, Sums
+from dpframe.errors import EvaluationError
+from dpframe.frame import UNIT
+from dpframe.tally import Ball, Distinct, Per, Tally
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dpframe.frame import PrivateFrame
+
+Statistic = Tally | Distinct
+Array = np.ndarray[Any, np.dtype[Any]]
+
+_CELL: Final = "__cell__"
+_WEIGHT: Final = "__weight__"
+_ROW_REACH: Final = 1 << 10  # a row of a unit's total reaches this far past the bound
+
+
+def evaluate(frame: PrivateFrame, statistics: Sequence[Statistic]) -> list[Array]:
+    """Return the exact whole-number outputs of each statistic.
+
+    Each has the shape ``(cells, outputs)``. The frame is read once, and only the
+    columns that the statistics name.
+
+    Raises
+    ------
+    EvaluationError
+        If the frame's own plan fails. The engine's words may quote cells, so they
+        are withheld.
+    """
+    columns = {
+        name: column.dtype
+        for statistic in statistics
+        for name, column in statistic.columns.items()
+    }
+    results: list[Array] | None = None
+    with contextlib.suppress(Exception):  # whatever it says may quote a cell
+        source = frame.scan(columns)
+        if len(statistics) > 1:
+            source = source.collect(engine="streaming").lazy()
+        results = [_evaluate(source, statistic) for statistic in statistics]
+    if results is None:
+        msg = (
+            "The frame could not be evaluated: its file or a step before it was "
+            "attached failed. The cause is withheld, since it may quote private cells."
+        )
+        raise EvaluationError(
+            msg, hint="check the frame before it is attached, for example its casts."
+        )
+    return results
+
+
+def _evaluate(source: pl.LazyFrame, statistic: Statistic) -> Array:
+    if isinstance(statistic, Distinct):
+        return _distinct(source, statistic)
+    match statistic.contribution.per:
+        case Per.ROW | Per.ROWS:
+            plan = _rows_plan(source, statistic)
+        case Per.UNITS:
+            plan = _units_plan(source, statistic)
+        case Per.TOTALS | Per.MEANS:
+            plan = _aggregates_plan(source, statistic)
+    return statistic.combine(_fold(plan, statistic))
+
+
+def _cell(tally: Tally) -> dict[str, pl.Expr]:
+    """Return the cell code to select; null where the row is in no cell."""
+    if not tally.axes:
+        return {}
+    found = rows.code(tally.axes).cast(pl.Int64)
+    return {_CELL: found.fill_null(tally.cells - 1) if tally.other else found}
+
+
+def _values(tally: Tally) -> dict[str, pl.Expr]:
+    """Return the quantities to select, and what must be present beside them.
+
+    One too wide for 64 bits comes in two limbs.
+    """
+    named: dict[str, pl.Expr] = {}
+    for i, (expr, reach) in enumerate(
+        zip(rows.quantities(tally), _reaches(tally), strict=True)
+    ):
+        if reach > rows.INT64_SAFE:
+            named[f"__{i}high__"], named[f"__{i}__"] = rows.limbs(expr)
+        else:
+            named[f"__{i}__"] = expr
+    for i, column in enumerate(tally.present):
+        named[f"__present{i}__"] = rows.presence(column)
+    return named
+
+
+def _rows_plan(source: pl.LazyFrame, tally: Tally) -> pl.LazyFrame:
+    chosen = {**_cell(tally), **_values(tally)}
+    if tally.contribution.per is Per.ROWS:
+        chosen[_WEIGHT] = weight(tally.contribution.limit)
+    if not chosen:
+        return source.select(UNIT)
+    return source.select(**chosen).drop_nulls()
+
+
+def _units_plan(source: pl.LazyFrame, tally: Tally) -> pl.LazyFrame:
+    plan = source.select(UNIT, **_cell(tally), **_values(tally)).drop_nulls()
+    if not tally.axes:
+        return plan.select(UNIT).unique()
+    cells = plan.select(UNIT, _CELL).unique().collect(engine="streaming")
+    return kept_cells(cells, _CELL, tally.contribution).lazy().select(_CELL)
+
+
+def _aggregates_plan(source: pl.LazyFrame, tally: Tally) -> pl.LazyFrame:
+    """Return one whole number per unit and cell: its clipped total, or its mean."""
+    if isinstance(tally.quantities, Ball) or len(tally.quantities) != 1:
+        msg = "a unit's aggregate has one quantity"
+        raise ValueError(msg)
+    quantity = tally.quantities[0]
+    chosen = {**_cell(tally), **_values(tally)}
+    steps = pl.col("__0__").cast(pl.Int64)
+    if tally.contribution.per is Per.TOTALS:
+        reach = quantity.reach * _ROW_REACH
+        chosen["__0__"] = rows.unclipped(quantity, reach)
+        aggregate = steps.sum().clip(quantity.low, quantity.high)
+    else:
+        total, count = steps.sum(), pl.len().cast(pl.Int64)
+        aggregate = (total + count // 2) // count
+    plan = source.select(UNIT, **chosen).drop_nulls()
+    keys = [UNIT, _CELL] if tally.axes else [UNIT]
+    grouped = plan.group_by(keys).agg(aggregate.alias("__0__"))
+    if tally.axes:
+        cells = grouped.collect(engine="streaming")
+        grouped = kept_cells(cells, _CELL, tally.contribution).lazy()
+    return grouped.drop(UNIT)
+
+
+def _distinct(source: pl.LazyFrame, statistic: Distinct) -> Array:
+    values = {
+        f"__{i}__": rows.identity(column) for i, column in enumerate(statistic.keys)
+    }
+    plan = source.select(UNIT, **values).drop_nulls()
+    if statistic.contribution.per is Per.UNITS:
+        pairs = plan.unique().collect(engine="streaming")
+        named = pairs.with_columns(rows.spelled(list(values)).alias(_CELL))
+        plan = kept_cells(named, _CELL, statistic.contribution).lazy()
+    found = (
+        plan.select(*values)
+        .unique()
+        .select(pl.len())
+        .collect(engine="streaming")
+        .item()
+    )
+    return np.array([[found]], dtype=np.int64)
+
+
+def _fold(plan: pl.LazyFrame, tally: Tally) -> Array:
+    """Return the monomials' sums, shape ``(cells, monomials)``."""
+    reaches = _reaches(tally)
+    names = [f"__{i}__" for i in range(len(reaches))]
+    monomials = list(tally.monomials)
+    wide = [i for i, reach in enumerate(reaches) if reach > rows.INT64_SAFE]
+    for i in wide:
+        names.append(f"__{i}high__")
+        monomials.append((len(reaches),))
+        reaches.append((reaches[i] // rows.LIMB) + 1)
+        reaches[i] = rows.LIMB
+    sums = Sums(cells=tally.cells, monomials=monomials, reaches=reaches)
+    batches = plan.collect_batches(
+        chunk_size=BATCH, maintain_order=False, engine="streaming"
+    )
+    for batch in batches:
+        for part in batch.iter_slices(BATCH):
+            arrays = {name: part[name].to_numpy() for name in part.columns}
+            values = [arrays[name] for name in names]
+            sums.add(part.height, arrays.get(_CELL), values, arrays.get(_WEIGHT))
+    total = sums.total()
+    for place, i in enumerate(wide, start=len(tally.monomials)):
+        total[:, tally.monomials.index((i,))] += total[:, place] * rows.LIMB
+    return total[:, : len(tally.monomials)]
+
+
+def _reaches(tally: Tally) -> list[int]:
+    if isinstance(tally.quantities, Ball):
+        return [tally.quantities.reach] * len(tally.quantities.columns)
+    return [quantity.reach for quantity in tally.quantities]

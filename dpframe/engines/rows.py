@@ -1,0 +1,274 @@
+"""Row functions as Polars expressions: cell codes and quantised columns.
+
+Every expression is elementwise with a fixed order of operations, so a row's
+integers never depend on the rows around it. What is missing comes out as null.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+import polars as pl
+
+from dpframe.tally import Ball, BinAxis
+from dpframe.values import WIDEST, Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dpframe.tally import Axis, KeyAxis, Quantity, Tally
+    from dpframe.values import ColumnType
+
+FLOAT_EXACT: Final = 1 << 53
+INT64_SAFE: Final = 1 << 62
+LIMB: Final = 1 << 60
+_SPAN: Final = 1 << 16  # whole-number keys this close are found by position
+
+_WIDE: Final = (pl.UInt64, pl.Int128, pl.UInt128)
+
+
+def number(column: ColumnType) -> pl.Expr:
+    """Return a column on its number line, as 64-bit floats, 64- or 128-bit integers."""
+    read = pl.col(column.name)
+    if column.kind is Kind.FLOAT:
+        return read.cast(pl.Float64).fill_nan(None)
+    physical = read.to_physical()
+    return physical if is_wide(column) else physical.cast(pl.Int64)
+
+
+def is_wide(column: ColumnType) -> bool:
+    """Whether a whole-number column may pass 64 signed bits."""
+    return column.kind is Kind.DECIMAL or column.dtype.base_type() in _WIDE
+
+
+def quantised(quantity: Quantity) -> pl.Expr:
+    """Return a quantity's integers, as floats where these hold them exactly."""
+    column = quantity.column
+    value = number(column)
+    if not column.is_whole:
+        low, high = quantity.clip or (-WIDEST, WIDEST)
+        value = value.clip(float(low), float(high)) - float(quantity.base)
+        scaled = (value * quantity.multiplier).round() + float(quantity.offset)
+        return scaled.clip(float(quantity.low), float(quantity.high))
+    steps = _whole_steps(value, quantity)
+    if quantity.multiplier is not None:
+        scaled = (steps.cast(pl.Float64) * quantity.multiplier).round()
+        scaled = scaled + float(quantity.offset)
+        return scaled.clip(float(quantity.low), float(quantity.high))
+    if quantity.shift:
+        half = 1 << (quantity.shift - 1)
+        steps = (steps + half) // (1 << quantity.shift)
+        steps = steps.clip(quantity.low, quantity.high)
+    if quantity.reach <= FLOAT_EXACT:
+        return steps.cast(pl.Float64)
+    return steps
+
+
+def _whole_steps(value: pl.Expr, quantity: Quantity) -> pl.Expr:
+    """Return ``clip(x) - base`` exactly, in the narrowest dtype that is safe."""
+    if quantity.clip is None:
+        return value - int(quantity.base)
+    low, high = (int(bound) for bound in quantity.clip)
+    base = int(quantity.base)
+    narrow = max(abs(low), abs(high), abs(low - base), abs(high - base)) < INT64_SAFE
+    if is_wide(quantity.column) or not narrow:
+        value = value.cast(pl.Int128)
+        clipped = value.clip(pl.lit(low, pl.Int128), pl.lit(high, pl.Int128))
+        steps = clipped - pl.lit(base, pl.Int128)
+        return steps.cast(pl.Int64) if narrow else steps
+    clipped = value.clip(pl.lit(low, pl.Int64), pl.lit(high, pl.Int64))
+    return clipped - base if base else clipped
+
+
+def ball(vector: Ball) -> list[pl.Expr]:
+    """Return the coordinates of a vector scaled into its ball, as whole floats."""
+    parts: list[pl.Expr] = []
+    for column, clip in zip(vector.columns, vector.clips, strict=True):
+        value = number(column).cast(pl.Float64)
+        scale = 10.0**-column.scale if column.kind is Kind.DECIMAL else 1.0
+        low, high = clip or (-WIDEST, WIDEST)
+        parts.append((value * scale).clip(float(low), float(high)))
+    one = vector.norm == "l1"
+    norm = _total([part.abs() if one else part * part for part in parts])
+    norm = norm if one else norm.sqrt()
+    radius = float(vector.radius)
+    shrink = pl.lit(radius) / pl.max_horizontal(norm, pl.lit(radius))
+    steps = [((part * shrink) * (vector.reach / radius)).truncate() for part in parts]
+    length = _total([step.abs() if one else step * step for step in steps])
+    inside = length <= float(vector.reach if one else vector.reach**2)
+    return [pl.when(inside).then(step).otherwise(0.0) for step in steps]
+
+
+def _total(parts: Sequence[pl.Expr]) -> pl.Expr:
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    return total
+
+
+def quantities(tally: Tally) -> list[pl.Expr]:
+    """Return the integers of all quantities of a tally; null where one is missing."""
+    if isinstance(tally.quantities, Ball):
+        return ball(tally.quantities)
+    return [quantised(quantity) for quantity in tally.quantities]
+
+
+def code(axes: Sequence[Axis]) -> pl.Expr:
+    """Return the number of a row's cell, null where it is in none."""
+    combined = _axis_code(axes[0])
+    for axis in axes[1:]:
+        combined = combined * axis.size + _axis_code(axis)
+    return combined
+
+
+def _axis_code(axis: Axis) -> pl.Expr:
+    if isinstance(axis, BinAxis):
+        return _bin_code(axis)
+    if len(axis.columns) > 1:
+        return _tuple_code(axis)
+    return _key_code(axis.columns[0], axis.keys)
+
+
+def _key_code(column: ColumnType, keys: Sequence[object]) -> pl.Expr:
+    if column.kind is Kind.TEXT:
+        text = pl.col(column.name).cast(pl.String)
+        known = pl.Enum([str(key) for key in keys])
+        return text.cast(known, strict=False).to_physical().cast(pl.Int32)
+    points = [column.number(key, what="keys") for key in keys]
+    value = number(column)
+    if not column.is_whole:
+        old = pl.Series([float(point) for point in points], dtype=pl.Float64)
+        return _replace(value + 0.0, old)  # -0.0 is 0.0
+    wanted = [int(point) for point in points]
+    least, span = min(wanted), max(wanted) - min(wanted) + 1
+    if is_wide(column) or max(abs(least), abs(least + span)) >= INT64_SAFE:
+        # Beyond 64 bits: compared as text, which is as exact.
+        return _replace(
+            value.cast(pl.Int128).cast(pl.String), pl.Series([str(k) for k in wanted])
+        )
+    if span > _SPAN:
+        return _replace(value, pl.Series(wanted, dtype=pl.Int64))
+    table = [None] * (span + 1)
+    positions: list[int | None] = list(table)
+    for position, key in enumerate(wanted):
+        positions[key - least] = position
+    lookup = pl.lit(pl.Series(positions, dtype=pl.Int32))
+    within = (value >= least) & (value < least + span)
+    return lookup.gather(pl.when(within).then(value - least).otherwise(span))
+
+
+def _replace(value: pl.Expr, old: pl.Series) -> pl.Expr:
+    new = pl.Series(range(len(old)), dtype=pl.Int32)
+    return value.replace_strict(old, new, default=None, return_dtype=pl.Int32)
+
+
+def _tuple_code(axis: KeyAxis) -> pl.Expr:
+    """Return the position of a row's tuple among the declared ones."""
+    positions: list[dict[object, int]] = []
+    singles: list[pl.Expr] = []
+    for place, column in enumerate(axis.columns):
+        distinct = list(dict.fromkeys(key[place] for key in axis.keys))
+        positions.append({key: index for index, key in enumerate(distinct)})
+        singles.append(_key_code(column, distinct).cast(pl.Int64))
+    combined, wanted = singles[0], [positions[0][key[0]] for key in axis.keys]
+    for place, single in enumerate(singles[1:], start=1):
+        size = len(positions[place])
+        combined = combined * size + single
+        wanted = [
+            w * size + positions[place][key[place]]
+            for w, key in zip(wanted, axis.keys, strict=True)
+        ]
+    return _replace(combined, pl.Series(wanted, dtype=pl.Int64))
+
+
+def _bin_code(axis: BinAxis) -> pl.Expr:
+    column, value = axis.column, number(axis.column)
+    if column.is_whole:
+        wide = is_wide(column) or any(
+            abs(point) >= INT64_SAFE for point in (*axis.thresholds, *(axis.clip or ()))
+        )
+        dtype = pl.Int128() if wide else pl.Int64()
+        value = value.cast(dtype)
+        points = pl.Series([int(t) for t in axis.thresholds], dtype=dtype)
+        if axis.clip is not None:
+            low, high = (pl.lit(int(bound), dtype) for bound in axis.clip)
+            value = value.clip(low, high)
+    else:
+        points = pl.Series([float(t) for t in axis.thresholds], dtype=pl.Float64)
+        if axis.clip is not None:
+            value = value.clip(*(float(bound) for bound in axis.clip))
+    found = _even_bin(value, points) if _is_even(points) else _any_bin(value, points)
+    inside = (value >= points[0]) & (value < points[-1])
+    return pl.when(inside).then(found)
+
+
+def _is_even(points: pl.Series) -> bool:
+    """Whether bins are so nearly even that arithmetic lands within one of them."""
+    if not (points.dtype.is_float() or points.dtype == pl.Int64):
+        return False
+    values = [float(point) for point in points]
+    width = (values[-1] - values[0]) / (len(values) - 1)
+    if not (math.isfinite(width) and width > 0):
+        return False
+    return all(
+        abs((value - values[0]) / width - place) < 0.25  # noqa: PLR2004 - of a bin
+        for place, value in enumerate(values)
+    )
+
+
+def _even_bin(value: pl.Expr, points: pl.Series) -> pl.Expr:
+    """Guess the bin by arithmetic, then compare exactly with both of its ends."""
+    bins = len(points) - 1
+    first = points[0]
+    scale = bins / (float(points[-1]) - float(first))
+    guess = ((value - first).cast(pl.Float64) * scale).floor()
+    guess = guess.clip(0, bins - 1).cast(pl.Int32)
+    edges = pl.lit(points)
+    below = (value < edges.gather(guess)).cast(pl.Int32)
+    above = (value >= edges.gather(guess + 1)).cast(pl.Int32)
+    return guess - below + above
+
+
+def _any_bin(value: pl.Expr, points: pl.Series) -> pl.Expr:
+    found = pl.lit(points).search_sorted(value, side="right")
+    return found.cast(pl.Int64) - 1
+
+
+def unclipped(quantity: Quantity, reach: int) -> pl.Expr:
+    """Return a quantity that only stops at `reach` steps, not at its clipping bounds."""
+    limit = min(reach, INT64_SAFE)
+    far = limit * quantity.unit
+    return quantised(replace(quantity, clip=(-far, far), low=-limit, high=limit))
+
+
+def presence(column: ColumnType) -> pl.Expr:
+    """Return true where a value is there, null where it is missing."""
+    value = pl.col(column.name)
+    if column.kind is Kind.FLOAT:
+        value = value.fill_nan(None)
+    return pl.when(value.is_not_null()).then(pl.lit(value=True))
+
+
+def identity(column: ColumnType) -> pl.Expr:
+    """Return a value that is equal for equal values, whatever their dtype."""
+    if column.kind is Kind.TEXT:
+        return pl.col(column.name).cast(pl.String)
+    value = number(column)
+    return value + 0.0 if column.kind is Kind.FLOAT else value  # -0.0 is 0.0
+
+
+def spelled(names: Sequence[str]) -> pl.Expr:
+    """Return the values of some columns as one text that no other values share."""
+    parts = [pl.col(name).cast(pl.String) for name in names]
+    lengths = [part.str.len_bytes().cast(pl.String) for part in parts]
+    pieces = [piece for pair in zip(lengths, parts, strict=True) for piece in pair]
+    return pl.concat_str(pieces, separator=":")
+
+
+def limbs(value: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
+    """Split a 128-bit integer: it is ``high * 2^60 + low``, with ``0 <= low < 2^60``."""
+    high = value // pl.lit(LIMB, pl.Int128)
+    low = value - high * pl.lit(LIMB, pl.Int128)
+    return high.cast(pl.Int64), low.cast(pl.Int64)
