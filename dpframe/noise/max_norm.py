@@ -141,18 +141,11 @@ class MaxNorm:
 
     def tail(self, limit: int) -> float:
         """Probability that one coordinate exceeds `limit` in size; rounded up."""
-        if limit < 0:
-            return 1.0
-        chance = radius.coordinate_tail(self.dimension, self.scale, limit)
-        return min(1.0, rounded_up(chance))
+        return rounded_up(radius.coordinate_tail(self.dimension, self.scale, limit))
 
     def joint_tail(self, limit: int) -> float:
         """Probability that any coordinate exceeds `limit` in size; rounded up."""
-        if limit < 0:
-            return 1.0
-        return min(
-            1.0, rounded_up(radius.joint_tail(self.dimension, self.scale, limit))
-        )
+        return rounded_up(radius.joint_tail(self.dimension, self.scale, limit))
 
     def accuracy(self, confidence: float, cells: int = 1) -> int:
         """Error of one coordinate or, for more cells, of all of them together.
@@ -170,7 +163,7 @@ class MaxNorm:
             The smallest bound, in grid units, that holds with a probability of at
             least `confidence`.
         """
-        miss = miss_per_cell(confidence, 1)
+        miss = miss_per_cell(confidence, min(cells, 1))
         law = radius.coordinate_tail if cells == 1 else radius.joint_tail
         return smallest(
             lambda limit: law(self.dimension, self.scale, limit) <= miss,

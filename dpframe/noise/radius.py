@@ -37,7 +37,9 @@ def variance(dimension: int, scale: Fraction) -> Decimal:
 
 
 def coordinate_tail(dimension: int, scale: Fraction, limit: int) -> Decimal:
-    """Probability that one coordinate exceeds `limit`, at least 0, in size."""
+    """Probability that one coordinate exceeds `limit` in size."""
+    if limit < 0:
+        return Decimal(1)
     if dimension > LARGEST:
         return _gamma_tail(dimension, limit / scale, falling=True)
     # A share 2 * (m - limit) / (2 * m + 1) of the cube of radius m lies outside.
@@ -45,11 +47,13 @@ def coordinate_tail(dimension: int, scale: Fraction, limit: int) -> Decimal:
     pairs = [near.add(low, high) for low, high in pairwise(sums[: dimension + 1])]
     total = _shifted(pairs, Decimal(2 * (limit + 1)), near)
     share = near.divide(total, sums[dimension])
-    return near.multiply(share, _power(scale, limit + 1, near))
+    return min(near.multiply(share, _power(scale, limit + 1, near)), Decimal(1))
 
 
 def joint_tail(dimension: int, scale: Fraction, limit: int) -> Decimal:
-    """Probability that any coordinate exceeds `limit`, at least 0, in size."""
+    """Probability that any coordinate exceeds `limit` in size."""
+    if limit < 0:
+        return Decimal(1)
     if dimension > LARGEST:
         return _gamma_tail(dimension, limit / scale, falling=False)
     # A share 1 - ((2 * limit + 1) / (2 * m + 1))**k of the cube lies outside.
@@ -58,7 +62,7 @@ def joint_tail(dimension: int, scale: Fraction, limit: int) -> Decimal:
     edge = near.power(Decimal(2 * limit + 1), Decimal(dimension))
     outside = near.subtract(total, near.multiply(edge, sums[0]))
     share = near.divide(outside, sums[dimension])
-    return near.multiply(share, _power(scale, limit + 1, near))
+    return min(near.multiply(share, _power(scale, limit + 1, near)), Decimal(1))
 
 
 def _shifted(sums: Sequence[Decimal], shift: Decimal, near: Context) -> Decimal:
@@ -108,7 +112,7 @@ def _gamma_tail(dimension: int, rate: Fraction, *, falling: bool) -> Decimal:
         weight = dimension - count if falling else dimension
         total = near.fma(Decimal(weight), term, total)
         term = near.divide(near.multiply(term, mean), Decimal(count + 1))
-    return near.divide(total, Decimal(dimension))
+    return min(near.divide(total, Decimal(dimension)), Decimal(1))
 
 
 def _power(scale: Fraction, steps: int, arithmetic: Context) -> Decimal:

@@ -1,0 +1,327 @@
+"""The laws of the noise, from many draws.
+
+Every test has a false-alarm rate of 1e-6. A rejection is confirmed once with four
+times as many fresh draws, and every test is shown to reject a broken copy.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import multiprocessing
+import os
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpframe.noise import DiscreteLaplace, MaxNorm
+from dpframe.noise.choice import bernoulli_exp, choose
+from dpframe.noise.randomness import below
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from multiprocessing.connection import Connection
+
+pytestmark = pytest.mark.audit
+
+ALPHA = 1e-6
+EFFORT = float(os.environ.get("DPFRAME_AUDIT", "1"))
+LAPLACE_SCALES = [
+    Fraction(1, 3),
+    Fraction(1),
+    Fraction(5, 2),
+    Fraction(10),
+    Fraction(137),
+    Fraction(1000),
+    Fraction(10**6),
+    Fraction(10**12),
+]
+
+
+def draws(number: int) -> int:
+    return int(number * EFFORT)
+
+
+def holds(p_value: Callable[[int], float], number: int) -> bool:
+    """Whether a law survives a test or, after a rejection, its confirmation."""
+    number = draws(number)
+    return p_value(number) > ALPHA or p_value(4 * number) > ALPHA
+
+
+def chi_square(observed: np.ndarray, chances: np.ndarray) -> float:
+    """P-value of counts, cells with few expected ones taken together."""
+    expected = chances / chances.sum() * observed.sum()
+    order = np.argsort(expected)
+    few = np.cumsum(expected[order]) < 20
+    cut = min(int(few.sum()) + 1, len(order) - 1) if few.any() else 0
+    rest, kept = order[:cut], order[cut:]
+    seen, wanted = observed[kept], expected[kept]
+    if cut:
+        seen = np.append(seen, observed[rest].sum())
+        wanted = np.append(wanted, expected[rest].sum())
+    return float(stats.chisquare(seen, wanted).pvalue)
+
+
+def laplace_p_value(values: np.ndarray, scale: Fraction) -> float:
+    """Chi-square over 40 bins within six scales, and both tails."""
+    reach = 6 * max(scale, Fraction(1))
+    edges = sorted({int(reach * step / 20) for step in range(-20, 21)})
+    law = DiscreteLaplace(scale=scale)
+    # The chance that z lies left of each edge.
+    left = [
+        law.tail(-edge) / 2 if edge <= 0 else 1 - law.tail(edge - 1) / 2
+        for edge in edges
+    ]
+    chances = np.diff([0, *left, 1])
+    bins = np.searchsorted(edges, values, side="right")
+    return chi_square(np.bincount(bins, minlength=len(edges) + 1), chances)
+
+
+@pytest.mark.parametrize("scale", LAPLACE_SCALES)
+def test_laplace_draws_follow_their_law_and_no_close_one(scale: Fraction) -> None:
+    law = DiscreteLaplace(scale=scale)
+    assert holds(lambda n: laplace_p_value(law.sample(n), scale), 100_000)
+    values = law.sample(draws(100_000))
+    assert laplace_p_value(values, scale * Fraction(105, 100)) < ALPHA
+    assert laplace_p_value(values, scale / Fraction(105, 100)) < ALPHA
+
+
+def test_a_scale_far_below_one_gives_no_noise() -> None:
+    assert not DiscreteLaplace(scale=Fraction(1, 1000)).sample(draws(1_000_000)).any()
+
+
+def test_python_integers_follow_the_law_of_int64() -> None:
+    scale = Fraction(10**21)
+    law = DiscreteLaplace(scale=scale)
+
+    def p_value(number: int) -> float:
+        values = law.sample(number) // 10**9
+        return laplace_p_value(values.astype(np.int64), scale / 10**9)
+
+    assert holds(p_value, 100_000)
+    values = (law.sample(draws(100_000)) // 10**9).astype(np.int64)
+    assert laplace_p_value(values, scale / 10**9 * Fraction(105, 100)) < ALPHA
+
+
+def sign_p_value(values: np.ndarray) -> float:
+    positive, negative = int((values > 0).sum()), int((values < 0).sum())
+    return float(stats.binomtest(positive, positive + negative).pvalue)
+
+
+def parity_p_value(values: np.ndarray, scale: Fraction) -> float:
+    # The odd sizes have the share 2 a / (1 + a)**2 of the law.
+    ratio = np.exp(-float(1 / scale))
+    odd = int((values % 2 != 0).sum())
+    return float(stats.binomtest(odd, len(values), 2 * ratio / (1 + ratio) ** 2).pvalue)
+
+
+def neighbor_p_value(values: np.ndarray) -> float:
+    """Independence of sign and parity in neighboring cells."""
+    kinds = 2 * np.sign(values) + values % 2
+    labels = np.unique(kinds, return_inverse=True)[1]
+    table = np.zeros((labels.max() + 1, labels.max() + 1))
+    np.add.at(table, (labels[:-1:2], labels[1::2]), 1)
+    return float(stats.chi2_contingency(table).pvalue)
+
+
+def lag_p_value(values: np.ndarray) -> float:
+    centered = (values - values.mean()) / values.std()
+    correlation = (centered[:-1] * centered[1:]).mean()
+    return float(2 * stats.norm.sf(abs(correlation) * np.sqrt(len(values))))
+
+
+@pytest.mark.parametrize("scale", [Fraction(2), Fraction(50)])
+def test_signs_parities_and_neighbors_are_independent(scale: Fraction) -> None:
+    law = DiscreteLaplace(scale=scale)
+    assert holds(lambda n: sign_p_value(law.sample(n)), 200_000)
+    assert holds(lambda n: parity_p_value(law.sample(n), scale), 200_000)
+    assert holds(lambda n: neighbor_p_value(law.sample(n)), 200_000)
+    assert holds(lambda n: lag_p_value(law.sample(n)), 200_000)
+
+
+def test_dependent_noise_is_rejected() -> None:
+    scale = Fraction(50)
+    values = DiscreteLaplace(scale=scale).sample(draws(200_000))
+    shared = values + np.roll(values, 1) // 20
+    assert sign_p_value(np.where(values % 40 == 0, abs(values), values)) < ALPHA
+    assert parity_p_value(values - values % 2 * (values % 8 == 1), scale) < ALPHA
+    assert lag_p_value(shared) < ALPHA
+    signs = np.where(np.roll(values, 1) % 16 == 0, abs(values), values)
+    assert neighbor_p_value(signs) < ALPHA
+
+
+def test_neighbors_have_outputs_in_common() -> None:
+    law = DiscreteLaplace(scale=Fraction(20))
+    here, there = law.sample(100_000), law.sample(100_000) + 1
+    for one, other in ((here, there), (there, here)):
+        outputs, times = np.unique(one, return_counts=True)
+        frequent = outputs[times >= 100]
+        assert len(frequent) > 100
+        assert np.isin(frequent, other).all()
+
+
+def below_p_value(values: list[int], bound: int) -> float:
+    """Chi-square of eight parts of the range, as equal as the bound allows."""
+    parts = min(bound, 8)
+    edges = [-(-bound * part // parts) for part in range(parts + 1)]
+    chances = np.array([float(b - a) for a, b in itertools.pairwise(edges)])
+    seen = [value * parts // bound for value in values]
+    if parts == 1:
+        return float(set(values) == {0})
+    return chi_square(np.bincount(seen, minlength=parts), chances)
+
+
+@pytest.mark.parametrize("bound", [1, 2, 3, 6, 2**32 + 1, 2**63, 2**64 - 1])
+def test_below_is_uniform(bound: int) -> None:
+    values = below(bound, draws(100_000)).tolist()
+    assert max(values) < bound
+    assert holds(lambda n: below_p_value(below(bound, n).tolist(), bound), 100_000)
+
+
+def test_a_remainder_of_a_random_word_is_rejected() -> None:
+    words = below(2**64, draws(100_000)).tolist()
+    bound = 3 * 2**62
+    assert below_p_value([word % bound for word in words], bound) < ALPHA
+
+
+def test_choices_follow_their_weights() -> None:
+    rates = [Fraction(0), Fraction(1, 2), Fraction(3), Fraction(7, 2)]
+    weights = list(zip([1, 2, 30, 9], rates, strict=True))
+    chances = np.array([v * np.exp(-float(r)) for v, r in weights])
+
+    def count(number: int) -> np.ndarray:
+        return np.bincount([choose(weights) for _ in range(number)], minlength=4)
+
+    assert holds(lambda n: chi_square(count(n), chances), 5000)
+    assert chi_square(count(draws(5000)), chances * [1, 1.3, 1, 1]) < ALPHA
+
+
+@pytest.mark.parametrize("x", [Fraction(1, 10), Fraction(1), Fraction(5, 2)])
+def test_coins_show_the_exponential(x: Fraction) -> None:
+    chance = np.exp(-float(x))
+
+    def p_value(number: int, claimed: float) -> float:
+        seen = sum(bernoulli_exp(x) for _ in range(number))
+        return float(stats.binomtest(seen, number, claimed).pvalue)
+
+    assert holds(lambda n: p_value(n, chance), 20_000)
+    assert p_value(draws(20_000), np.exp(-1.3 * float(x))) < ALPHA
+
+
+def vector_p_value(vectors: np.ndarray, scale: Fraction) -> float:
+    """Chi-square over every vector of a cube, and all the others together."""
+    reach = 3
+    dimension = vectors.shape[1]
+    shells = np.arange(2000)
+    sizes = (2.0 * shells + 1) ** dimension - np.maximum(2.0 * shells - 1, 0) ** (
+        dimension
+    )
+    total = (sizes * np.exp(-shells / float(scale))).sum()
+    cells = list(itertools.product(range(-reach, reach + 1), repeat=dimension))
+    chances = [
+        np.exp(-max(abs(value) for value in cell) / float(scale)) / total
+        for cell in cells
+    ]
+    index = {cell: place for place, cell in enumerate(cells)}
+    places = [index.get(tuple(row), len(cells)) for row in vectors.tolist()]
+    observed = np.bincount(places, minlength=len(cells) + 1)
+    return chi_square(observed, np.array([*chances, 1 - sum(chances)]))
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 3])
+@pytest.mark.parametrize("scale", [Fraction(1), Fraction(3, 2)])
+def test_vectors_follow_the_max_norm_law(dimension: int, scale: Fraction) -> None:
+    law = MaxNorm(dimension=dimension, scale=scale)
+
+    def sample(number: int) -> np.ndarray:
+        return np.array([law.sample(dimension) for _ in range(number)])
+
+    assert holds(lambda n: vector_p_value(sample(n), scale), 20_000)
+    vectors = sample(draws(20_000))
+    assert vector_p_value(vectors, scale * Fraction(115, 100)) < ALPHA
+    assert vector_p_value(vectors, scale / Fraction(115, 100)) < ALPHA
+
+
+@pytest.mark.parametrize("dimension", [6, 20, 520])
+def test_norms_follow_the_gamma_law_on_a_fine_grid(dimension: int) -> None:
+    scale = 2**40
+    law = MaxNorm(dimension=dimension, scale=Fraction(scale))
+
+    def p_value(number: int, claimed: float) -> float:
+        norms = [
+            max(map(abs, law.sample(dimension).tolist())) / scale for _ in range(number)
+        ]
+        return float(stats.kstest(norms, stats.gamma(claimed).cdf).pvalue)
+
+    number = 4000 if dimension < 100 else 400
+    assert holds(lambda n: p_value(n, dimension), number)
+    assert p_value(draws(number), dimension * 1.25) < ALPHA
+
+
+def test_coordinates_of_a_vector_have_the_told_variance() -> None:
+    dimension, number = 6, draws(20_000)
+    law = MaxNorm(dimension=dimension, scale=Fraction(1))
+    vectors = np.array([law.sample(dimension) for _ in range(number)], dtype=float)
+    squares = (vectors**2).mean(axis=1)
+    error = 5 * squares.std() / np.sqrt(number)
+    assert squares.mean() == pytest.approx(law.variance, abs=error)
+    assert squares.mean() != pytest.approx(1.2 * law.variance, abs=error)
+
+
+def draw_64() -> list[int]:
+    return DiscreteLaplace(scale=Fraction(10)).sample(64).tolist()
+
+
+def forked() -> list[list[int]]:
+    draw_64()  # whatever a first draw sets up, the children inherit
+    context = multiprocessing.get_context("fork")
+
+    def report(end: Connection) -> None:
+        end.send(draw_64())
+
+    results = []
+    pairs = [context.Pipe(duplex=False) for _ in range(8)]
+    workers = [context.Process(target=report, args=(end,)) for _, end in pairs]
+    for worker in workers:
+        worker.start()
+    for (end, _), worker in zip(pairs, workers, strict=True):
+        results.append(end.recv())
+        worker.join()
+    return results
+
+
+def spawned() -> list[list[int]]:
+    code = (
+        "from fractions import Fraction\n"
+        "from dpframe.noise import DiscreteLaplace\n"
+        "print(DiscreteLaplace(scale=Fraction(10)).sample(64).tolist())\n"
+    )
+    command = [sys.executable, "-c", code]
+    return [
+        json.loads(subprocess.run(command, check=True, capture_output=True).stdout)  # noqa: S603 - the command is ours
+        for _ in range(8)
+    ]
+
+
+def threaded() -> list[list[int]]:
+    barrier = threading.Barrier(8)
+
+    def together(_index: int) -> list[int]:
+        barrier.wait()
+        return draw_64()
+
+    with ThreadPoolExecutor(8) as pool:
+        return list(pool.map(together, range(8)))
+
+
+def test_no_two_workers_draw_the_same_noise() -> None:
+    vectors = {tuple(vector) for vector in forked() + spawned() + threaded()}
+    assert len(vectors) == 24
+    assert all(len(vector) == 64 for vector in vectors)
