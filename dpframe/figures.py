@@ -1,0 +1,247 @@
+"""Figures of a release and how far off they may be, cell by cell.
+
+Values and errors lie on the number line of a column (days, microseconds, plain
+numbers); `Figures` turns them into the column's own type at the very end. The
+error is that of the noise alone: clipping and sampling are not in it.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+import numpy as np
+import polars as pl
+
+from dpframe.values import PER_SECOND, ColumnType, Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dpframe.noise import DiscreteLaplace, Noise
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+COUNT: Final = ColumnType("count", pl.Int64(), Kind.INTEGER)
+"""The number line of counts."""
+
+_INT64: Final = (-(2**63), 2**63 - 1)
+_DAY: Final = 86_400
+_APART: Final = 1.02
+
+
+class ErrorLaw(Protocol):
+    """How far a noisy figure may lie from the one without noise."""
+
+    def half_width(self, confidence: float, *, cells: int) -> Array:
+        """Return, for each cell, a bound on the error of `cells` cells together.
+
+        Shape ``(n_cells,)`` or ``(1,)`` where all cells share it; number-line units.
+        """
+        ...
+
+    def stddev(self) -> Array:
+        """Return the standard deviation of the noise, shaped as `half_width`."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class GridError:
+    """The error of a noisy whole number times a public unit: exact."""
+
+    noise: Noise
+    unit: Fraction
+
+    def half_width(self, confidence: float, *, cells: int) -> Array:
+        """Return the noise's own accuracy; the same for every cell."""
+        steps = self.noise.accuracy(confidence, cells)
+        return np.array([float(steps * self.unit)])
+
+    def stddev(self) -> Array:
+        """Return the noise's standard deviation."""
+        return np.array([math.sqrt(self.noise.variance) * float(self.unit)])
+
+
+@dataclass(frozen=True, kw_only=True)
+class WeightedError:
+    """The error of a ratio: a weighted sum of independent noises, to first order.
+
+    Attributes
+    ----------
+    noise : Noise
+        The law of each noise.
+    weights : array
+        How much of each noise enters each cell, shape ``(cells, noises)``, in
+        number-line units.
+    square : array or None
+        Weights of a second sum whose square adds to the error, in units whose
+        square is that of the number line (a variance's mean).
+    """
+
+    noise: DiscreteLaplace
+    weights: Array
+    square: Array | None = None
+
+    def half_width(self, confidence: float, *, cells: int) -> Array:
+        """Return the quantile of the sum, shared equally among the cells."""
+        share = (1 - confidence) / cells
+        if self.square is None:
+            return self._scale() * laplace_quantile(self.weights, share)
+        width = self._scale() * laplace_quantile(self.weights, share / 2)
+        return width + (self._scale() * laplace_quantile(self.square, share / 2)) ** 2
+
+    def stddev(self) -> Array:
+        """Return the first-order standard deviation."""
+        return np.sqrt((self.weights**2).sum(axis=1) * self.noise.variance)
+
+    def _scale(self) -> float:
+        return float(self.noise.scale)
+
+
+def laplace_quantile(weights: Array, share: float) -> Array:
+    """Return what a weighted sum of independent Laplace noises exceeds with a chance.
+
+    Parameters
+    ----------
+    weights : array
+        Shape ``(cells, noises)``; every noise has scale 1.
+    share : float
+        The chance, in ``(0, 1)``.
+
+    Returns
+    -------
+    array
+        Shape ``(cells,)``, up to 2 % too large per noise: equal weights are set
+        apart upwards, so that the tail is a sum of exponentials,
+        ``sum_i prod_{j != i} w_i^2 / (w_i^2 - w_j^2) * exp(-x / w_i)``.
+    """
+    ordered = np.sort(np.abs(weights), axis=1)
+    largest = ordered[:, -1].copy()
+    ordered[:, 0] = np.maximum(ordered[:, 0], np.maximum(largest * 1e-3, 1e-300))
+    for place in range(1, ordered.shape[1]):
+        apart = ordered[:, place - 1] * _APART
+        ordered[:, place] = np.maximum(ordered[:, place], apart)
+    squares: Array = ordered**2
+    ratios: Array = squares[:, :, None] / squares[:, None, :]
+    with np.errstate(divide="ignore"):
+        factors: Array = 1 / (1 - 1 / ratios)
+    for place in range(ordered.shape[1]):
+        factors[:, place, place] = 1.0
+    mixture: Array = factors.prod(axis=2)
+    low: Array = np.zeros(len(ordered))
+    high: Array = ordered.sum(axis=1) * (math.log(1 / share) + 1)
+    for _ in range(60):
+        middle: Array = (low + high) / 2
+        tail: Array = (mixture * np.exp(-middle[:, None] / ordered)).sum(axis=1)
+        low = np.where(tail > share, middle, low)
+        high = np.where(tail > share, high, middle)
+    return high
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figures:
+    """One measure of a release: a value for each cell, and its error.
+
+    Attributes
+    ----------
+    name : str
+        The measure's column in tables.
+    column : ColumnType
+        The number line its values lie on.
+    values : array
+        After post-processing, shape ``(cells,)``: whole numbers, floats, or exact
+        fractions as objects.
+    centre : array
+        Before it (not clamped to `low` and `high`), on the same number line.
+    raw : mapping
+        The noised statistics behind it, by name: unbiased, multiples of their grid.
+    error : ErrorLaw
+        The error of `centre`.
+    low, high : number or None
+        Public range of the values.
+    low_count : array or None
+        Cells whose noisy count is within its own error of 0: the whole range is
+        their interval.
+    rooted : bool
+        Whether values are square roots: then `centre` and `error` are those of the
+        square, and so is the range.
+    """
+
+    name: str
+    column: ColumnType
+    values: Array
+    centre: Array
+    raw: Mapping[str, Array]
+    error: ErrorLaw
+    low: Fraction | None = None
+    high: Fraction | None = None
+    low_count: Array | None = None
+    rooted: bool = False
+
+    def interval(self, confidence: float, *, joint: bool) -> tuple[Array, Array]:
+        """Return lower and upper ends for each cell, on the number line, as floats."""
+        width = self.error.half_width(confidence, cells=self._cells(joint=joint))
+        centre = self.centre.astype(np.float64)
+        least = -math.inf if self.low is None else float(self.low)
+        most = math.inf if self.high is None else float(self.high)
+        lower = np.clip(centre - width, least, most)
+        upper = np.clip(centre + width, least, most)
+        if self.low_count is not None:
+            lower = np.where(self.low_count, least, lower)
+            upper = np.where(self.low_count, most, upper)
+        if self.rooted:
+            return np.sqrt(np.maximum(lower, 0)), np.sqrt(np.maximum(upper, 0))
+        return lower, upper
+
+    def accuracy(self, confidence: float, *, joint: bool) -> Array:
+        """Return half-widths for each cell, on the number line, as floats."""
+        if not self.rooted and self.low_count is None:
+            width = self.error.half_width(confidence, cells=self._cells(joint=joint))
+            return np.broadcast_to(width, self.values.shape)
+        lower, upper = self.interval(confidence, joint=joint)
+        values = self.values.astype(np.float64)
+        return np.maximum(values - lower, upper - values)
+
+    def stddev(self) -> Array:
+        """Return the noise's standard deviation for each cell, to first order."""
+        spread = np.broadcast_to(self.error.stddev(), self.values.shape)
+        if self.rooted:
+            return spread / np.maximum(2 * self.values.astype(np.float64), 1e-300)
+        return spread
+
+    def value(self, cell: int = 0) -> Any:
+        """Return a value as the column's own Python type."""
+        return self.column.value(Fraction(self.values[cell]))
+
+    def series(
+        self, numbers: Array | None = None, name: str | None = None
+    ) -> pl.Series:
+        """Return the values (or other points of the number line) as a column."""
+        points = self.values if numbers is None else numbers
+        label = self.name if name is None else name
+        if self.column.kind is Kind.FLOAT:
+            return pl.Series(label, points.astype(np.float64), dtype=pl.Float64)
+        if self.column.kind is Kind.INTEGER:
+            if points.dtype == object:
+                points = np.array(
+                    [min(max(int(x), _INT64[0]), _INT64[1]) for x in points], np.int64
+                )
+            return pl.Series(label, points).cast(pl.Int64)
+        cells = [self.column.value(Fraction(point)) for point in points]
+        return pl.Series(label, cells, dtype=self.column.dtype)
+
+    def distance(self, length: float) -> Any:
+        """Return a length of the number line as a number or a timedelta."""
+        if self.column.kind is Kind.DATE:
+            return dt.timedelta(seconds=length * _DAY)
+        if self.column.kind.is_temporal:
+            return dt.timedelta(seconds=length / PER_SECOND[self.column.time_unit])
+        if self.column.kind is Kind.DECIMAL:
+            return length / 10**self.column.scale
+        return length
+
+    def _cells(self, *, joint: bool) -> int:
+        return len(self.values) if joint else 1

@@ -1,0 +1,145 @@
+"""What a caller asks of a release: a loss, or an error that the loss must reach."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from dpframe.errors import ParameterError, ParameterTypeError
+from dpframe.privacy.loss import WEAK, Loss, requested_loss
+from dpframe.values import PER_SECOND, Kind, exact_number
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpframe.measure import Query
+    from dpframe.values import ColumnType
+
+R = TypeVar("R")
+
+_STEP: Final = Fraction(1, 10**6)
+"""Losses found for `within=` are multiples of this."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Goal:
+    """Exactly one of a loss (`epsilon` or `rho`) and an error (`within`).
+
+    Attributes
+    ----------
+    epsilon, rho : number or None
+        The privacy loss of the whole call.
+    within : number or timedelta or None
+        Error of the noise, in the answer's unit, that all cells keep together.
+    confidence : float
+        With which chance they keep it.
+    rows : int or None
+        A public guess of the number of rows, for errors that depend on it.
+    allow_weak : bool
+        Whether an epsilon above 50 is meant.
+    """
+
+    epsilon: Any = None
+    rho: Any = None
+    within: Any = None
+    confidence: Any = 0.95
+    rows: Any = None
+    allow_weak: Any = False
+
+    def query(self, plan: Callable[[Loss], Query[R]]) -> Query[R]:
+        """Plan at the loss asked for, or at the smallest that is accurate enough.
+
+        Raises
+        ------
+        ParameterTypeError
+            If none or several of the three are given, or one is no number.
+        ParameterError
+            If a value is out of range, or no loss reaches the error.
+        """
+        loss = requested_loss(
+            epsilon=self.epsilon,
+            rho=self.rho,
+            within=self.within,
+            allow_weak=self.allow_weak,
+        )
+        confidence = checked_confidence(self.confidence)
+        rows = checked_rows(self.rows)
+        if loss is not None:
+            return plan(loss)
+        return _smallest(plan, self.within, confidence, rows)
+
+
+def checked_confidence(confidence: object) -> float:
+    """Return a confidence in (0, 1)."""
+    number = exact_number(confidence, what="confidence")
+    if not 0 < number < 1:
+        msg = f"confidence must lie between 0 and 1, not {float(number)}."
+        raise ParameterError(msg)
+    return float(number)
+
+
+def checked_rows(rows: object) -> int | None:
+    """Return a public guess of the row count, None where there is none."""
+    if rows is None:
+        return None
+    number = exact_number(rows, what="rows")
+    if number.denominator != 1 or number < 1:
+        msg = f"rows must be a whole number of at least 1, not {float(number)}."
+        raise ParameterError(msg)
+    return int(number)
+
+
+def _smallest(
+    plan: Callable[[Loss], Query[R]],
+    within: object,
+    confidence: float,
+    rows: int | None,
+) -> Query[R]:
+    """Return the plan at the smallest multiple of 1e-6 that stays within the error."""
+
+    def query(steps: int) -> Query[R]:
+        return plan(Loss(epsilon=steps * _STEP))
+
+    def is_met(steps: int) -> bool:
+        outlook = query(steps).outlook
+        error = outlook.error(rows)
+        if error is None:
+            msg = (
+                "The error of this release depends on the number of rows, which is "
+                "private."
+            )
+            raise ParameterError(msg, hint="pass a public guess as rows=.")
+        target = _length(outlook.column, within)
+        widest = error.half_width(confidence, cells=outlook.cells).max()
+        return bool(widest <= target)
+
+    high = int(WEAK / _STEP)
+    if not is_met(high):
+        msg = f"No epsilon up to {WEAK} keeps the error within {within}."
+        raise ParameterError(msg, hint="allow a larger error, or use fewer cells.")
+    low = 0  # not met, as no loss is 0
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if is_met(middle) else (middle, high)
+    return query(high)
+
+
+def _length(column: ColumnType, within: object) -> float:
+    """Return an error in the answer's unit as a length of the number line."""
+    if column.kind.is_temporal:
+        if not isinstance(within, dt.timedelta):
+            msg = f"within must be a datetime.timedelta, not {type(within).__name__}."
+            raise ParameterTypeError(msg)
+        seconds = Fraction(within / dt.timedelta(microseconds=1)) / 10**6
+        if column.kind is Kind.DATE:
+            length = seconds / 86_400
+        else:
+            length = seconds * PER_SECOND[column.time_unit]
+    else:
+        length = exact_number(within, what="within") * 10**column.scale
+    if length <= 0:
+        msg = f"within must be greater than 0, not {within}."
+        raise ParameterError(msg)
+    return float(length)

@@ -1,0 +1,230 @@
+"""The one place where a charge, a sensitivity and a noise scale meet.
+
+A mechanism plans a `Query` from public facts: what to count, by how much one row
+can change it, and which share of the loss each block of figures gets. `release`
+charges the whole query first, then reads rows, adds noise of the scale that
+follows, and hands nothing but the noisy whole numbers on.
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
+
+import numpy as np
+
+from dpframe.engines.local import evaluate
+from dpframe.noise import DiscreteLaplace, MaxNorm
+from dpframe.noise.randomness import is_private
+from dpframe.privacy.accountant import Event
+from dpframe.privacy.loss import Loss
+from dpframe.provenance import Provenance
+from dpframe.tally import Tally
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from dpframe.frame import PrivateFrame
+    from dpframe.noise import Noise
+    from dpframe.outlook import Outlook
+    from dpframe.tally import Distinct
+
+Array = np.ndarray[Any, np.dtype[Any]]
+R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
+
+LAPLACE: Final = "discrete Laplace"
+MAX_NORM: Final = "max-norm"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Block:
+    """Neighbouring outputs of one statistic that share one noise law.
+
+    Attributes
+    ----------
+    start, stop : int
+        Which outputs of the statistic.
+    law : str
+        `LAPLACE`: independent noise for each figure, calibrated to an L1
+        sensitivity. `MAX_NORM`: one joint draw for the outputs of a single cell,
+        calibrated to a max-norm sensitivity.
+    row_sensitivity : int
+        The largest such norm of what one full row adds, in grid units.
+    epsilon : Fraction
+        This block's share of the loss.
+    """
+
+    start: int = 0
+    stop: int = 1
+    law: str = LAPLACE
+    row_sensitivity: int = 1
+    epsilon: Fraction
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """A statistic and the blocks its outputs fall into, in order."""
+
+    statistic: Tally | Distinct
+    blocks: tuple[Block, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse blocks that leave an output bare."""
+        outputs = 1
+        if isinstance(self.statistic, Tally):
+            outputs = len(self.statistic.outputs)
+        stops = [0, *(block.stop for block in self.blocks)]
+        if [block.start for block in self.blocks] != stops[:-1] or stops[-1] != outputs:
+            msg = "blocks must cover every output of a statistic once"
+            raise ValueError(msg)
+        joint = any(block.law == MAX_NORM for block in self.blocks)
+        if joint and self.statistic.cells != 1:
+            msg = "max-norm noise is for the outputs of a single cell"
+            raise ValueError(msg)
+
+    def sensitivity(self, block: Block) -> int:
+        """Return by how much one privacy unit can change a block, in grid units."""
+        return block.row_sensitivity * self.statistic.contribution.multiplicity
+
+    def noise(self, block: Block) -> Noise:
+        """Return the noise that makes a block private at its share of the loss."""
+        scale = self.sensitivity(block) / block.epsilon
+        if block.law == MAX_NORM:
+            return MaxNorm(dimension=block.stop - block.start, scale=scale)
+        return DiscreteLaplace(scale=scale)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Query(Generic[R]):
+    """A planned release: everything about it that is public.
+
+    Attributes
+    ----------
+    mechanism : str
+        The method that was called.
+    columns : tuple of str
+        The columns it names.
+    parameters : mapping
+        Public parameters, as text.
+    cost : Loss
+        What the whole call costs; the blocks' shares add up to it.
+    parts : tuple of Part
+    outlook : Outlook
+        What the release will look like, for previews and `within=`.
+    finish : callable
+        Makes the release from the noisy figures; sees nothing else of the data.
+    """
+
+    mechanism: str
+    columns: tuple[str, ...]
+    parameters: Mapping[str, str] = field(default_factory=dict[str, str])
+    cost: Loss
+    parts: tuple[Part, ...]
+    outlook: Outlook
+    finish: Callable[[Measured], R]
+
+    def __post_init__(self) -> None:
+        """Refuse a query whose blocks spend something else than it costs."""
+        spent = sum((b.epsilon for p in self.parts for b in p.blocks), Fraction(0))
+        if self.cost != Loss(epsilon=spent):
+            msg = f"the blocks of {self.mechanism} do not add up to its cost"
+            raise ValueError(msg)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """The noisy figures of a query, and what every release says of itself.
+
+    Attributes
+    ----------
+    figures : tuple of arrays
+        For each part, whole numbers of shape ``(cells, outputs)``.
+    cost : Loss
+    provenance : Provenance
+    """
+
+    figures: tuple[Array, ...]
+    cost: Loss
+    provenance: Provenance
+
+
+class Probe(Protocol):
+    """What a test sees of a release, and may put in place of its noise."""
+
+    def draw(self, noise: Noise, size: int) -> Array:
+        """Return the noise to add."""
+        ...
+
+    def record(
+        self, query: Query[Any], exact: Sequence[Array], noisy: Sequence[Array]
+    ) -> None:
+        """Take note of one release."""
+        ...
+
+
+probe: ContextVar[Probe | None] = ContextVar("dpframe_probe", default=None)
+"""Set by `dpframe.testing` alone; releases made under it are marked as tests."""
+
+
+def release(frame: PrivateFrame, query: Query[R]) -> R:
+    """Charge a query, evaluate it, add its noise and finish it.
+
+    Raises
+    ------
+    BudgetExceededError
+        If the query costs more than what remains. No row was read.
+    EvaluationError
+        If the frame cannot be evaluated. The charge stays.
+    RandomnessError
+        If no random bytes are to be had. The charge stays; nothing is released.
+    """
+    state = frame.private_state
+    text = ", ".join(f"{name}={value}" for name, value in query.parameters.items())
+    event = Event(
+        mechanism=query.mechanism,
+        columns=query.columns,
+        parameters=text,
+        steps=state.steps,
+    )
+    receipt = state.accountant.charge(query.cost, event)
+    watcher = probe.get()
+    exact = evaluate(frame, [part.statistic for part in query.parts])
+    noisy = [
+        _with_noise(part, sums, watcher)
+        for part, sums in zip(query.parts, exact, strict=True)
+    ]
+    if watcher is not None:
+        watcher.record(query, exact, noisy)
+    result = query.finish(
+        Measured(
+            figures=tuple(noisy),
+            cost=query.cost,
+            provenance=Provenance.of(
+                state,
+                mechanism=query.mechanism,
+                columns=query.columns,
+                parameters=query.parameters,
+                cost=query.cost,
+                is_test=watcher is not None or not is_private(),
+            ),
+        )
+    )
+    receipt.released()
+    return result
+
+
+def _with_noise(part: Part, sums: Array, watcher: Probe | None) -> Array:
+    columns: list[Array] = []
+    for block in part.blocks:
+        exact = sums[:, block.start : block.stop]
+        noise = part.noise(block)
+        draw = noise.sample if watcher is None else _drawn_by(watcher, noise)
+        columns.append(exact + draw(exact.size).reshape(exact.shape))
+    return np.concatenate(columns, axis=1)
+
+
+def _drawn_by(watcher: Probe, noise: Noise) -> Callable[[int], Array]:
+    return lambda size: watcher.draw(noise, size)

@@ -1,0 +1,86 @@
+"""How a release came about, in public words: what every release says of itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dpframe.frame import State
+    from dpframe.privacy.loss import Loss
+
+
+@dataclass(frozen=True, kw_only=True)
+class Provenance:
+    """Method, public parameters, privacy unit, limits and steps of a release.
+
+    Attributes
+    ----------
+    mechanism : str
+        The method that was called.
+    columns : tuple of str
+        The columns it named.
+    parameters : mapping
+        Public parameters, as text.
+    privacy_unit : str or None
+        Column that says whom a row belongs to; None where each row is a unit.
+    max_rows, max_groups : int or None
+        Contribution limits per privacy unit.
+    steps : tuple of str
+        The proved steps from attach to the release.
+    cost : str
+        The exact loss.
+    is_test : bool
+        Whether noise was repeatable or observed: then nothing is guaranteed.
+    """
+
+    mechanism: str
+    columns: tuple[str, ...]
+    parameters: Mapping[str, str]
+    privacy_unit: str | None
+    max_rows: int | None
+    max_groups: int | None
+    steps: tuple[str, ...]
+    cost: str
+    is_test: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        state: State,
+        *,
+        mechanism: str,
+        columns: tuple[str, ...],
+        parameters: Mapping[str, str],
+        cost: Loss,
+        is_test: bool,
+    ) -> Provenance:
+        """Return the provenance of a release made from a frame in this state."""
+        return cls(
+            mechanism=mechanism,
+            columns=columns,
+            parameters=dict(parameters),
+            privacy_unit=state.privacy_unit,
+            max_rows=state.max_rows,
+            max_groups=state.max_groups,
+            steps=state.steps,
+            cost=cost.exact,
+            is_test=is_test,
+        )
+
+    @property
+    def guarantee(self) -> str:
+        """The guarantee, in one sentence."""
+        if self.is_test:
+            return "TEST: the noise was not private, so nothing is guaranteed."
+        unit = "row" if self.privacy_unit is None else f"{self.privacy_unit!r}"
+        whom = (
+            f"any one {unit} with all its rows" if self.privacy_unit else "any one row"
+        )
+        return (
+            f"Adding or removing {whom} changes the probability of any outcome by at "
+            f"most a factor e^{self.cost.removeprefix('epsilon=')} "
+            f"(pure differential privacy, {self.cost})."
+        )
