@@ -1,0 +1,282 @@
+"""Columns of a pandas frame as Polars columns, and public tables the other way.
+
+What is missing in pandas (NaN aside), in whatever form, is null in Polars.
+"""
+
+# pandas' and pyarrow's arrays are loosely typed.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownVariableType=false
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import ROUND_HALF_EVEN, Context, Decimal
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+
+from dpframe.proofs.pandas_kinds import is_missing, polars_dtype
+from dpframe.values import Kind, column_type
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpframe.values import Keys
+
+
+def polars_column(name: str, column: pd.Series[Any], dtype: pl.DataType) -> pl.Series:
+    """Return a column as Polars', without a copy where the memory allows it.
+
+    `dtype` is that of `polars_dtype`, save for object columns: they take the one
+    that is asked for, and a value of another type becomes null.
+    """
+    host: Any = column.dtype
+    if isinstance(host, pd.CategoricalDtype):
+        levels = pd.Series(host.categories)
+        codes = pl.Series(column.cat.codes.to_numpy().astype(np.uint32))  # -1 wraps
+        known = codes < len(levels)
+        held = pl.select(pl.when(known).then(codes)).to_series()
+        return polars_column(name, levels, dtype).gather(held).alias(name)
+    if isinstance(host, np.dtype) and host.kind == "O":
+        return _from_objects(name, column.to_numpy(), dtype)
+    if isinstance(host, np.dtype) and host.kind in "mM":
+        return _from_instants(name, column.to_numpy(), dtype)
+    if isinstance(host, pd.DatetimeTZDtype):
+        utc = column.array.to_numpy(f"datetime64[{host.unit}]")
+        return _from_instants(name, utc, dtype)
+    if isinstance(host, np.dtype):
+        return pl.Series(name, np.ascontiguousarray(column.to_numpy())).cast(dtype)
+    arrow: Any = pa.array(column.array)
+    if isinstance(host, pd.ArrowDtype):
+        arrow = _readable(arrow)
+    found = cast("pl.Series", pl.from_arrow(arrow)).alias(name)
+    return found if found.dtype == dtype else found.cast(dtype, strict=False)
+
+
+def _from_instants(name: str, values: Any, dtype: pl.DataType) -> pl.Series:
+    """Read numpy instants or durations; seconds become milliseconds exactly."""
+    if np.datetime_data(values.dtype)[0] == "s":
+        most = np.iinfo(np.int64).max // 1000  # later than any calendar: held there
+        whole = values.view(np.int64)
+        scaled = np.clip(whole, -most, most) * 1000
+        missing = np.isnat(values)
+        held = np.where(missing, np.iinfo(np.int64).min, scaled)
+        values = held.view(f"{values.dtype.kind}8[ms]")
+    found = pl.Series(name, np.ascontiguousarray(values))
+    zone = getattr(dtype, "time_zone", None)
+    return found if zone is None else found.dt.replace_time_zone("UTC").cast(dtype)
+
+
+def _readable(arrow: Any) -> Any:
+    """Return an Arrow array in a type that Polars has, with the same values."""
+    kind = arrow.type
+    if pa.types.is_dictionary(kind):
+        arrow = arrow.cast(kind.value_type)
+        kind = arrow.type
+    if pa.types.is_timestamp(kind) or pa.types.is_duration(kind):
+        arrow = arrow.cast(pa.int64())
+        target = polars_dtype(pd.ArrowDtype(kind))
+        if kind.unit == "s":
+            most = np.iinfo(np.int64).max // 1000
+            held = pl.from_arrow(arrow).clip(-most, most) * 1000  # pyright: ignore[reportAttributeAccessIssue, reportOperatorIssue, reportCallIssue] - a column, never a table
+            return held.cast(target).to_arrow()
+    return arrow
+
+
+def _from_objects(name: str, values: Any, dtype: pl.DataType) -> pl.Series:
+    kind = column_type(name, dtype).kind
+    if kind is Kind.OBJECT:  # nothing was declared, so nothing can be read from it
+        return pl.Series(name, [None] * len(values), dtype=pl.Null)
+    if kind is Kind.FLOAT:
+        floats = np.fromiter((_float(value) for value in values), np.float64)
+        return pl.Series(name, floats).cast(dtype)
+    if kind is Kind.DECIMAL:
+        convert = _decimal_to(int(getattr(dtype, "scale", 0)))
+    elif kind is Kind.DATETIME:
+        zone = getattr(dtype, "time_zone", None)
+        convert = _instant_to(aware=zone is not None)
+        held = pl.Series(name, [convert(v) for v in values], dtype=pl.Datetime("us"))
+        if zone is not None:
+            held = held.dt.replace_time_zone("UTC")
+        return held.cast(dtype)
+    else:
+        convert = _CONVERTERS[kind]
+    return pl.Series(name, [convert(value) for value in values], dtype=dtype)
+
+
+def _float(value: object) -> float:
+    number = isinstance(value, (int, float, np.integer, np.floating))
+    if not number or isinstance(value, (bool, np.timedelta64)):
+        return np.nan
+    try:
+        return float(value)
+    except OverflowError:  # a whole number beyond every double
+        return np.inf if value > 0 else -np.inf
+
+
+def _integer(value: object) -> int | None:
+    if not isinstance(value, (int, np.integer)):
+        return None
+    if isinstance(value, (bool, np.timedelta64)):
+        return None
+    return int(value) if -(2**63) <= value < 2**63 else None
+
+
+def _boolean(value: object) -> bool | None:
+    return bool(value) if isinstance(value, (bool, np.bool_)) else None
+
+
+def _text(value: object) -> str | None:
+    if not isinstance(value, str):
+        return None
+    return str(value).encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+
+
+def _date(value: object) -> dt.date | None:
+    is_date = isinstance(value, dt.date) and not isinstance(value, dt.datetime)
+    return value if is_date else None
+
+
+def _duration(value: object) -> dt.timedelta | None:
+    if isinstance(value, np.timedelta64):
+        value = pd.Timedelta(value)
+    if not isinstance(value, dt.timedelta) or is_missing(value):
+        return None
+    return value.to_pytimedelta() if isinstance(value, pd.Timedelta) else value
+
+
+def _instant_to(*, aware: bool) -> Callable[[object], dt.datetime | None]:
+    def convert(value: object) -> dt.datetime | None:
+        if isinstance(value, np.datetime64):
+            value = value.astype("datetime64[us]").item()
+        if not isinstance(value, dt.datetime) or is_missing(value):
+            return None
+        if isinstance(value, pd.Timestamp):
+            value = value.to_pydatetime(warn=False)
+        if (value.utcoffset() is not None) is not aware:
+            return None
+        try:
+            return value.astimezone(dt.UTC).replace(tzinfo=None) if aware else value
+        except OverflowError:  # the first or last day of the calendar
+            return value.replace(tzinfo=None)
+
+    return convert
+
+
+_EXACT: Final = Context(prec=100, traps=[])
+
+
+def _decimal_to(scale: int) -> Callable[[object], Decimal | None]:
+    """Round half to even where a value has more digits than were declared."""
+    step = Decimal(1).scaleb(-scale)
+
+    def convert(value: object) -> Decimal | None:
+        if not isinstance(value, Decimal) or not value.is_finite():
+            return None
+        held = value.quantize(step, rounding=ROUND_HALF_EVEN, context=_EXACT)
+        return held if abs(held) < Decimal(10) ** (38 - scale) else None
+
+    return convert
+
+
+_CONVERTERS: Final[dict[Kind, Callable[[object], Any]]] = {
+    Kind.BOOLEAN: _boolean,
+    Kind.INTEGER: _integer,
+    Kind.TEXT: _text,
+    Kind.DATE: _date,
+    Kind.DURATION: _duration,
+}
+
+
+def unit_column(column: pd.Series[Any]) -> pd.Series[Any]:
+    """Return a privacy unit column in a dtype that an engine can group by.
+
+    Objects are told apart by type and by what they print; text stays itself. So
+    1 and 1.0 are two units in an object column, as are 1 and "1".
+    """
+    host: Any = column.dtype
+    if not isinstance(host, np.dtype) or host.kind != "O":
+        return column
+    names = [_unit_name(value) for value in column.to_numpy()]
+    return pd.Series(names, index=column.index, dtype="str")
+
+
+def _unit_name(value: object) -> str | None:
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, np.generic):
+        value = value.item()
+    if is_missing(value):
+        return None
+    try:
+        return f"\x00{type(value).__qualname__}:{value!r}"
+    except Exception:  # noqa: BLE001 - its own code; which values fail is private
+        return f"\x00{type(value).__qualname__}"
+
+
+def host_column(column: pl.Series, host: Any, keys: Keys | None) -> pd.Series[Any]:
+    """Return a column of a public table in pandas.
+
+    Parameters
+    ----------
+    column : polars.Series
+        The public column.
+    host : pandas dtype or None
+        The dtype it takes; None leaves the choice to the values' own dtype.
+    keys : tuple or None
+        Levels of a category, in order; None takes the table's own.
+
+    Notes
+    -----
+    Whole numbers with a missing cell (the row of `other=True`) become nullable
+    `Int64`, Booleans `boolean`; dates are objects, since pandas has no day dtype.
+    """
+    values = column.to_list()
+    if isinstance(host, pd.CategoricalDtype):
+        levels = list(keys) if keys else [v for v in column.unique(maintain_order=True)]
+        levels = [level for level in levels if level is not None]
+        index = pd.Index(levels, dtype=host.categories.dtype)
+        return pd.Series(pd.Categorical(values, categories=index, ordered=host.ordered))
+    if host is None:
+        return _plain_column(column)
+    numpy_kind = host.kind if isinstance(host, np.dtype) else ""
+    if numpy_kind and numpy_kind in "biu" and column.null_count():
+        nullable = "boolean" if numpy_kind == "b" else str(polars_dtype(host))
+        return pd.Series(values, dtype=nullable)
+    if numpy_kind == "O":
+        return pd.Series(values, dtype=object)
+    if column.dtype.is_temporal() and not isinstance(host, pd.ArrowDtype):
+        return _plain_column(column).astype(host)
+    return pd.Series(values, dtype=host)
+
+
+def _plain_column(column: pl.Series) -> pd.Series[Any]:
+    values = column.to_list()
+    dtype: Any = column.dtype
+    if dtype == pl.Boolean or dtype.is_integer():
+        if not column.null_count():
+            return pd.Series(column.to_numpy())
+        nullable = "boolean" if dtype == pl.Boolean else str(dtype)
+        return pd.Series(values, dtype=nullable)
+    if dtype.is_float():
+        return pd.Series(column.to_numpy())
+    if isinstance(dtype, pl.Datetime):
+        physical = column.to_physical()
+        instants = _numpy_time(physical, f"datetime64[{dtype.time_unit}]")
+        if dtype.time_zone is None:
+            return pd.Series(instants)
+        return pd.Series(instants).dt.tz_localize("UTC").dt.tz_convert(dtype.time_zone)
+    if isinstance(dtype, pl.Duration):
+        unit = f"timedelta64[{dtype.time_unit}]"
+        return pd.Series(_numpy_time(column.to_physical(), unit))
+    if dtype in {pl.String, pl.Categorical} or isinstance(dtype, pl.Enum):
+        return pd.Series(values, dtype="str")
+    return pd.Series(values, dtype=object)
+
+
+def _numpy_time(physical: pl.Series, dtype: str) -> Any:
+    nat = np.iinfo(np.int64).min
+    return physical.fill_null(nat).to_numpy().astype(np.int64).view(dtype)

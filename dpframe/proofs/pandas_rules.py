@@ -1,0 +1,333 @@
+"""Which elementwise operations suit which kinds of values.
+
+What pandas decides by looking at the values (a dtype, an error) is refused here:
+whole numbers divided by a column become floats only where a zero is met, a missing
+fill turns whole numbers into floats only where it is used, and so on.
+"""
+
+# pandas' arithmetic is loosely typed.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownVariableType=false
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pandas as pd
+
+from dpframe.errors import NotProvedError, ParameterError, ParameterTypeError
+from dpframe.proofs.pandas_kinds import is_missing, literal_kind
+from dpframe.proofs.pandas_recording import Recording, record_step
+from dpframe.values import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+NUMBERS: Final = frozenset({Kind.BOOLEAN, Kind.INTEGER, Kind.FLOAT})
+TIMES: Final = frozenset({Kind.DATETIME, Kind.DURATION})
+COMPARISONS: Final[dict[str, Callable[..., Any]]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+ARITHMETIC: Final[dict[str, Callable[..., Any]]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "**": operator.pow,
+}
+LOGIC: Final[dict[str, Callable[..., Any]]] = {
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+}
+
+
+def binary(symbol: str, left: Any, right: Any) -> Recording:
+    """Record a comparison, arithmetic or logic of columns and public scalars."""
+    text = f"({_text(left)} {symbol} {_text(right)})"
+    left, right = operand(left, step=text), operand(right, step=text)
+    kinds = (_kind(left), _kind(right))
+    if symbol in COMPARISONS:
+        return _compare(text, symbol, left, right)
+    if symbol in LOGIC:
+        if set(kinds) != {Kind.BOOLEAN}:
+            msg = f"{text} needs true or false on both sides."
+            raise ParameterTypeError(msg)
+        return record_step(text, LOGIC[symbol], left, right)
+    if Kind.DURATION in kinds or Kind.DATETIME in kinds:
+        return _time_arithmetic(text, symbol, left, right)
+    if set(kinds) == {Kind.TEXT} and symbol == "+":
+        return record_step(text, ARITHMETIC[symbol], left, right)
+    if not set(kinds) <= NUMBERS:
+        raise unsuited(text, left, right)
+    if symbol in {"//", "%"}:
+        _check_divisor(text, left, right)
+    if symbol == "**":
+        _check_power(text, left, right)
+    return record_step(text, ARITHMETIC[symbol], left, right)
+
+
+def operand(value: Any, *, step: str) -> Any:
+    """Check that an operand is a recording or a public scalar.
+
+    Dates become instants at midnight, as columns of dates do.
+    """
+    if isinstance(value, Recording):
+        return value
+    kind = literal_kind(value)
+    if kind is None or kind is Kind.DECIMAL or is_missing(value):
+        msg = f"A {type(value).__name__} cannot take part in {step}."
+        hint = (
+            "a Series, array or list is matched by index or position, which is not "
+            "row-local: write columns through the callable's own argument."
+        )
+        if is_missing(value):
+            hint = "ask for missing values by isna() or notna()."
+        raise NotProvedError(msg, step=step, hint=hint)
+    if kind in {Kind.DATE, Kind.DATETIME}:
+        return pd.Timestamp(value)
+    if kind is Kind.DURATION:
+        return pd.Timedelta(value)
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _kind(value: Any) -> Kind:
+    if isinstance(value, Recording):
+        return Kind.DATETIME if value.kind is Kind.DATE else value.kind
+    return literal_kind(value) or Kind.OBJECT
+
+
+def _text(value: Any) -> str:
+    return value.text if isinstance(value, Recording) else repr(value)
+
+
+def unsuited(text: str, *operands: Any) -> ParameterTypeError:
+    """Return the error for operands of kinds that do not go together."""
+    found = " and ".join(_kind(each).value for each in operands)
+    return ParameterTypeError(
+        f"{text} is not computed from {found}.",
+        hint="object columns allow isna() and notna() alone; cast before attaching.",
+    )
+
+
+def comparable(left: Any, right: Any) -> bool:
+    """Whether two operands can be compared: of one kind, zones on both or neither."""
+    kinds = {_kind(left), _kind(right)}
+    if kinds == {Kind.DATETIME}:
+        return _zone(left) is _zone(right) is None or None not in {
+            _zone(left),
+            _zone(right),
+        }
+    return kinds <= NUMBERS or kinds in ({Kind.TEXT}, {Kind.DURATION})
+
+
+def _zone(value: Any) -> Any:
+    return getattr(value.dtype if isinstance(value, Recording) else value, "tz", None)
+
+
+def _compare(text: str, symbol: str, left: Any, right: Any) -> Recording:
+    if not comparable(left, right):
+        raise unsuited(text, left, right)
+    return record_step(text, COMPARISONS[symbol], left, right)
+
+
+def _check_divisor(text: str, left: Any, right: Any) -> None:
+    if not isinstance(right, Recording):
+        if right == 0:
+            msg = f"{text} divides by zero."
+            raise ParameterError(msg)
+    elif Kind.FLOAT not in {_kind(left), _kind(right)}:
+        msg = f"pandas gives {text} a dtype that depends on whether a zero is met."
+        raise NotProvedError(
+            msg, step=text, hint='cast one of them to "float64", or divide by a number.'
+        )
+
+
+def _check_power(text: str, base: Any, exponent: Any) -> None:
+    if Kind.FLOAT in {_kind(base), _kind(exponent)}:
+        return
+    if isinstance(exponent, Recording) or exponent < 0:
+        msg = f"{text} fails on whole numbers where the exponent is negative."
+        raise NotProvedError(msg, step=text, hint='cast the base to "float64".')
+
+
+def _time_arithmetic(text: str, symbol: str, left: Any, right: Any) -> Recording:
+    """Record sums and differences of times, which wrap as whole numbers do.
+
+    pandas' own would raise where the outcome leaves the calendar.
+    """
+    columns = [o for o in (left, right) if isinstance(o, Recording)]
+    if any(_kind(o) not in TIMES for o in (left, right)) or symbol not in "+-/":
+        raise unsuited(text, left, right)
+    units = {_time_unit(column.dtype) for column in columns}
+    if len(units) > 1:
+        msg = f"{text} mixes the time units {' and '.join(sorted(units))}."
+        raise NotProvedError(
+            msg, step=text, hint="cast both to the coarser unit by astype."
+        )
+    unit = units.pop()
+    zones = {_zone(o) for o in (left, right) if _kind(o) is Kind.DATETIME}
+    if len({zone is None for zone in zones}) > 1:
+        raise unsuited(text, left, right)
+    zone = _zone(columns[0]) or _zone(columns[-1])
+
+    def compute(first: Any, second: Any) -> Any:
+        index = (first if isinstance(first, pd.Series) else second).index
+        values = ARITHMETIC[symbol](_raw(first, unit), _raw(second, unit))
+        found = pd.Series(values, index=index)
+        if zone is None or values.dtype.kind != "M":
+            return found
+        return found.dt.tz_localize("UTC").dt.tz_convert(zone)
+
+    return record_step(text, compute, left, right)
+
+
+def _time_unit(dtype: Any) -> str:
+    if isinstance(dtype, np.dtype):
+        return str(np.datetime_data(dtype)[0])
+    return str(dtype.unit)
+
+
+def _raw(value: Any, unit: str) -> Any:
+    """Return instants (in UTC) or durations as numpy has them."""
+    if isinstance(value, pd.Series):
+        if value.dtype.kind == "M":
+            return value.array.to_numpy(f"datetime64[{unit}]")
+        return value.to_numpy()
+    exact = value.as_unit(unit, round_ok=False)
+    return exact.to_numpy()
+
+
+def scalar_fits(column: Recording, value: Any) -> bool:
+    """Whether a column holds this scalar without changing its dtype."""
+    kind, have = column.kind, _kind(value)
+    if kind is Kind.INTEGER and have is Kind.INTEGER:
+        info = np.iinfo(str(column.dtype).lower())
+        return info.min <= value <= info.max
+    if kind is Kind.FLOAT:
+        return have in {Kind.INTEGER, Kind.FLOAT}
+    if kind is Kind.DATETIME and have is Kind.DATETIME:
+        return comparable(column, value) and _in_unit(column, value)
+    if kind is Kind.DURATION and have is Kind.DURATION:
+        return _in_unit(column, value)
+    return kind is have and kind in {Kind.BOOLEAN, Kind.TEXT}
+
+
+def _in_unit(column: Recording, value: Any) -> bool:
+    try:
+        value.as_unit(_time_unit(column.dtype), round_ok=False)
+    except (ValueError, OverflowError):
+        return False
+    return True
+
+
+def filler(column: Recording, value: Any, *, step: str, missing: bool = False) -> Any:
+    """Check what takes the place of some cells: the dtype must stay as it is.
+
+    Raises
+    ------
+    ParameterTypeError
+        If the column cannot hold it in its own dtype.
+    NotProvedError
+        If it is a list, Series or array.
+    """
+    if missing and not isinstance(value, Recording) and is_missing(value):
+        if column.is_numpy and column.dtype.kind in "biu":
+            msg = f"A column of {column.dtype} has no missing values, as {step} needs."
+            raise ParameterTypeError(
+                msg, hint='cast it by astype("Int64"), "boolean" or "float64" first.'
+            )
+        return value
+    value = operand(value, step=step)
+    if isinstance(value, Recording):
+        if value.dtype != column.dtype:
+            msg = f"{step} mixes {column.dtype} and {value.dtype}."
+            raise ParameterTypeError(msg, hint="cast one of them by astype first.")
+    elif not scalar_fits(column, value):
+        msg = f"A column of {column.dtype} does not hold {value!r}."
+        raise ParameterTypeError(msg, hint="cast it by astype first.")
+    return value
+
+
+def fill_missing(column: Recording, value: Any) -> Recording:
+    """Record fillna with a scalar or another column."""
+    step = f"{column.text}.fillna({_text(value)})"
+    if column.kind in {Kind.OBJECT, Kind.DECIMAL}:
+        raise unsuited(step, column)
+    value = filler(column, value, step=step)
+    return record_step(step, lambda rows, fill: rows.fillna(fill), column, value)
+
+
+def cast_column(column: Recording, dtype: Any) -> Recording:
+    """Record astype, where no value can fail it or be formatted by its neighbors."""
+    try:
+        target: Any = pd.api.types.pandas_dtype(dtype)
+    except (TypeError, ValueError):
+        msg = f"{dtype!r} is no dtype of pandas."
+        raise ParameterTypeError(msg) from None
+    step = f"{column.text}.astype({str(target)!r})"
+    if not _cast_is_safe(column, target):
+        msg = f"astype from {column.dtype} to {target} can fail on a value."
+        raise NotProvedError(
+            msg,
+            step=step,
+            hint=(
+                "cast to a wider dtype of the same kind (whole numbers also to float "
+                "or text), or cast before attaching."
+            ),
+        )
+    return record_step(step, lambda rows: rows.astype(target), column)
+
+
+def _cast_is_safe(column: Recording, target: Any) -> bool:
+    if column.dtype == target:
+        return True
+    wanted: Any = getattr(target, "numpy_dtype", target)
+    if isinstance(target, pd.ArrowDtype | pd.CategoricalDtype):
+        return False
+    kind = column.kind
+    if kind is Kind.TEXT:
+        return isinstance(target, pd.StringDtype)
+    if isinstance(target, pd.StringDtype):
+        return kind in {Kind.INTEGER, Kind.BOOLEAN}
+    if not isinstance(wanted, np.dtype):
+        return False
+    if kind in TIMES:
+        same = isinstance(column.dtype, np.dtype) and wanted.kind == column.dtype.kind
+        return same and _PER_SECOND.get(_time_unit(wanted), 2**63) <= _PER_SECOND.get(
+            _time_unit(column.dtype), 0
+        )
+    if kind is Kind.DECIMAL:
+        return wanted == np.dtype("float64") and wanted is target
+    if kind is Kind.FLOAT:
+        return wanted.kind == "f"
+    source = np.dtype(str(column.dtype).lower().replace("boolean", "bool"))
+    return wanted.kind == "f" or (
+        wanted.kind in "biu" and np.can_cast(source, wanted, "safe")
+    )
+
+
+_PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+
+
+def members(column: Recording, values: Sequence[Any]) -> Recording:
+    """Record isin with public values of the column's kind."""
+    step = f"{column.text}.isin({list(values)!r})"
+    listed = [operand(value, step=step) for value in values]
+    for value in listed:
+        if isinstance(value, Recording):
+            msg = f"{step} looks for a column's values, which is not row-local."
+            raise NotProvedError(msg, step=step, hint="write the values out.")
+        same = (_kind(value) is Kind.BOOLEAN) is (column.kind is Kind.BOOLEAN)
+        if not comparable(column, value) or not same:
+            raise unsuited(step, column, value)
+    return record_step(step, lambda rows: rows.isin(listed), column)
