@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 _WORD = 16
 _REST = 64
 _WIDE = 63  # digits that an int64 holds
-_BLOCK = 1 << 18  # random words at a time: they stay in the processor's cache
+_BLOCK = 1 << 19  # random words at a time: they stay in the processor's cache
 _TOP = 45  # exp(-45) < 2**-64
 
 
@@ -169,7 +169,7 @@ def _assemble(bits: NDArray[np.bool_], *, wide: bool) -> Integers:
 
 def _raise_above(
     digits: Digits, numbers: Integers, above: NDArray[np.intp]
-) -> NDArray[np.object_]:
+) -> Integers:
     """Add the event above the last digit to the numbers that it happened to."""
     raised = numbers.astype(object)
     step, last = 1 << digits.count, len(digits.cuts) - 1
@@ -181,5 +181,6 @@ def _raise_above(
         again[ties] = _settle(digits, np.full(len(ties), last))
         above = above[again]
         if not above.size:
-            return raised
+            fits = max(raised) >> _WIDE - 1 == 0
+            return raised.astype(np.int64) if fits else raised
     raise failure(REPEATS)

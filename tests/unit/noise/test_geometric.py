@@ -157,6 +157,28 @@ def test_the_event_above_the_digits_is_added_as_often_as_it_happens(
     assert draw(script, Fraction(1), 1) == [1 + times * 2**digits.count]
 
 
+@pytest.mark.parametrize(("places", "dtype"), [(6, np.int64), (63, object)])
+def test_an_event_above_the_digits_never_overflows(places: int, dtype: type) -> None:
+    digits = digits_of(Fraction(2**places, 64))
+    assert digits.count == places
+    top, tie = digits.first[-1, 0], first_words(*[NO] * places, 0)
+    assert top == 0
+    stream = bytearray(tie + b"\0" * 16 + first_words(NO))
+
+    def source(size: int) -> bytes:
+        taken = bytes(stream[:size])
+        del stream[:size]
+        return taken
+
+    token = randomness.override.set(source)
+    try:
+        numbers = geometric(digits, 1)
+    finally:
+        randomness.override.reset(token)
+    assert numbers.dtype == dtype
+    assert numbers.tolist() == [2**places]
+
+
 def test_a_source_stuck_at_zero_is_refused() -> None:
     token = randomness.override.set(bytes)
     try:

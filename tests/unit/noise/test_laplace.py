@@ -9,6 +9,7 @@ import pytest
 
 from dpframe.errors import ParameterError, RandomnessError
 from dpframe.noise import DiscreteLaplace, Noise, randomness
+from dpframe.noise.geometric import digits_of
 
 SCALES = [Fraction(1, 3), Fraction(1), Fraction(5, 2), Fraction(10), Fraction(137)]
 
@@ -111,6 +112,18 @@ def test_a_block_boundary_is_not_visible() -> None:
     halves = np.abs(drawn).reshape(50, 1000).mean(axis=1)
     # Means of 1,000 exponentials: a bound of 10 standard deviations.
     assert np.abs(halves / 1000 - 1).max() < 10 / np.sqrt(1000)
+
+
+def test_each_draw_is_the_difference_of_two_variables_of_its_own() -> None:
+    scale = Fraction(1000)
+    # One row of words per digit; the four variables are 1, 2, 4 and 8.
+    words = np.full((digits_of(scale).count + 1, 4), 0xFFFF, dtype=np.uint16)
+    words[[0, 1, 2, 3], [0, 1, 2, 3]] = 0
+    token = randomness.override.set(lambda _size: words.tobytes())
+    try:
+        assert law(scale).sample(2).tolist() == [1 - 4, 2 - 8]
+    finally:
+        randomness.override.reset(token)
 
 
 @pytest.mark.parametrize("scale", [Fraction(0), Fraction(-1)])

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import itertools
 import math
+from decimal import Decimal
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -11,6 +13,9 @@ from scipy import special
 from dpframe.errors import ParameterError, RandomnessError
 from dpframe.noise import DiscreteLaplace, MaxNorm, Noise, randomness
 from dpframe.noise.choice import cumulative
+
+if TYPE_CHECKING:
+    from dpframe.noise.brackets import Cuts
 
 DIMENSIONS = [1, 2, 3, 6]
 SCALES = [Fraction(1, 2), Fraction(1), Fraction(7, 3), Fraction(10)]
@@ -159,6 +164,31 @@ def eulerian(dimension: int) -> list[int]:
         )
         for j in range(dimension + 1)
     ]
+
+
+def test_many_coordinates_keep_a_radius_with_its_exact_chance(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    dimension, proposals, kept = 513, [10**6, 2 * 10**7], []
+
+    def locate(cuts: Cuts) -> int:
+        ((low, high),) = cuts(60)
+        m = proposals[len(kept)]
+        share = math.prod(
+            Fraction(2 * m + 1, 2 * m + 2 * i) for i in range(1, dimension + 1)
+        )
+        kept.append(Fraction(low) < share < Fraction(high))
+        assert high - low < Decimal("1e-55")
+        return 1 if len(kept) == 1 else 0
+
+    drawn = iter(proposals)
+    monkeypatch.setattr("dpframe.noise.max_norm.locate", locate)
+    monkeypatch.setattr(
+        "dpframe.noise.max_norm._sum_of_geometrics", lambda *_: next(drawn)
+    )
+    vector = law(dimension, 64 * dimension).sample(dimension)
+    assert kept == [True, True]
+    assert 10**6 < max(map(abs, vector.tolist())) <= 2 * 10**7
 
 
 def test_small_vectors_cover_the_cube() -> None:
