@@ -1,0 +1,93 @@
+"""What a private Polars frame does not have, and the private way instead."""
+
+from __future__ import annotations
+
+from typing import Final
+
+_FIGURES: Final = "release it: .dp.{name}(column, epsilon=...)."
+_LOOK: Final = "rows are not shown; .dp.describe(epsilon=...) releases a summary."
+_COUNT: Final = "the number of rows is private: .dp.count(epsilon=...)."
+_ORDER: Final = "rows have no order here; use .filter(condition), .dp.quantile(...)."
+_KEYS: Final = ".dp.value_counts(column, keys=[...], epsilon=...) counts public keys."
+_EXPORT: Final = (
+    "rows do not leave; release an answer, or .dp.synthetic(...) rows to hand out."
+)
+_LAZY: Final = "nothing is run before a release: .dp.count(epsilon=...) and others."
+_OTHER_ROWS: Final = "steps look at one row: .filter, .select, .with_columns."
+
+
+def _each(names: str, hint: str) -> dict[str, str]:
+    return dict.fromkeys(names.split(), hint)
+
+
+_HINTS: Final[dict[str, str]] = {
+    **_each("sum mean median quantile std var", _FIGURES),
+    **_each("head tail limit first last slice glimpse show item row rows", _LOOK),
+    **_each("iter_rows iter_slices iter_columns", _LOOK),
+    **_each("height shape count len null_count is_empty", _COUNT),
+    **_each("sort top_k bottom_k reverse set_sorted rank", _ORDER),
+    **_each("with_row_index with_row_count gather gather_every", _ORDER),
+    **_each("unique value_counts is_unique is_duplicated", _KEYS),
+    **_each("collect collect_async collect_schema fetch lazy", _LAZY),
+    **_each("explain profile show_graph inspect cache", _LAZY),
+    **_each("shift interpolate map_columns map_rows map_batches", _OTHER_ROWS),
+    **_each("rolling upsample group_by_dynamic merge_sorted", _OTHER_ROWS),
+    "n_unique": ".dp.n_unique(column, epsilon=...).",
+    "approx_n_unique": ".dp.n_unique(column, epsilon=...).",
+    "describe": ".dp.describe(epsilon=...), after .dp.bounds(...).",
+    "min": ".dp.quantile(column, 0.01, ...), or public bounds: .dp.bounds(...).",
+    "max": ".dp.quantile(column, 0.99, ...), or public bounds: .dp.bounds(...).",
+    "corr": ".dp.corr(columns, epsilon=...).",
+    "group_by": ".dp.group_by(column, keys=[...]).count(epsilon=...).",
+    "partition_by": ".dp.partition(column, keys=[...]).",
+    "hist": ".dp.histogram(column, bins=..., epsilon=...).",
+    "plot": "plot a release: .dp.histogram(column, bins=..., epsilon=...).plot().",
+    "sample": "noise protects the rows already; .filter(condition) takes a part.",
+    "join": "this step is not offered yet; join before attaching.",
+    "join_where": "this step is not offered; join before attaching.",
+    "join_asof": "it looks at other rows; join before attaching.",
+    "explode": "this step is not offered yet; explode before attaching.",
+    "unpivot": "each row would count several times; reshape before attaching.",
+    "pivot": "the columns would be read off the rows; .dp.contingency(...).",
+    "transpose": "rows do not become columns; .dp.describe(epsilon=...).",
+    "vstack": "this step is not offered yet; stack before attaching.",
+    "extend": "this step is not offered yet; stack before attaching.",
+    "hstack": "its values would go to rows by their place; use .with_columns(...).",
+    "clone": "a private frame never changes: use it as it is.",
+    "sql": "write the step with .filter, .select and .with_columns.",
+    "update": "its values would go to rows by their place; use .with_columns(...).",
+    "remove": ".filter(~condition).",
+    "attach": "it is attached already.",
+}
+_PREFIXES: Final = {
+    "to_": _EXPORT,
+    "write_": _EXPORT,
+    "sink_": _EXPORT,
+    "rolling_": _OTHER_ROWS,
+    "is_": _COUNT,
+}
+
+
+def private_way(name: str) -> str:
+    """Return what to write instead of an attribute that a private frame lacks."""
+    found = _HINTS.get(name) or next(
+        (hint for start, hint in _PREFIXES.items() if name.startswith(start)),
+        "steps are .filter, .select, .with_columns, .rename, .drop, .cast, .fill_null; "
+        "answers are under .dp.",
+    )
+    return found.format(name=name)
+
+
+PROTOCOLS: Final = {
+    "__len__": ("len", _COUNT),
+    "__iter__": ("iteration", _LOOK),
+    "__contains__": ("in", ".dp.value_counts(column, keys=[value], epsilon=...)."),
+    "__bool__": ("a truth value", "compare a release's .value instead."),
+    "__array__": ("a numpy array", _EXPORT),
+    "__dataframe__": ("an interchange frame", _EXPORT),
+    "__arrow_c_stream__": ("an Arrow stream", _EXPORT),
+    "__getitem__": ("[...]", '.select("column"), or .filter(condition).'),
+    "__setitem__": ("[...] =", ".with_columns(name=expression)."),
+    "__delitem__": ("del [...]", '.drop("column").'),
+}
+"""Protocols that a private frame refuses: what was asked, and the private way."""

@@ -1,0 +1,380 @@
+"""The proof that a Polars expression is row-local: an allow-list, and no exception.
+
+Row-local means that the value in a row depends on that row alone, whatever other
+rows there are, and that there is a value for every row. The whole tree is walked;
+a node, a function, an option or a literal that is not listed is refused, and so
+is whatever can fail on a value, since failing would say what the data are.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NoReturn
+
+import polars as pl
+from polars.exceptions import PolarsError
+
+from dpframe.declare import no_such_column
+from dpframe.errors import NotProvedError, ParameterTypeError
+from dpframe.proofs.polars_casts import cast_is_local, cast_never_fails
+from dpframe.proofs.polars_functions import (
+    ARITHMETIC,
+    FUNCTIONS,
+    NAMESPACES,
+    OPERATORS,
+    Rule,
+)
+from dpframe.proofs.polars_hints import reason
+from dpframe.proofs.polars_tree import (
+    Node,
+    build,
+    head,
+    items,
+    pairs,
+    read_tree,
+    replace_selectors,
+    selectors,
+    strip_names,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+_SCALARS: Final = frozenset(
+    """
+    Null Boolean String Binary Int8 Int16 Int32 Int64 Int128 UInt8 UInt16 UInt32 UInt64
+    UInt128 Float16 Float32 Float64 Decimal Date Datetime Duration Time List Enum
+    """.split()  # noqa: SIM905 - a table of words
+)
+_RENAMERS: Final = frozenset(
+    {"Prefix", "Suffix", "Replace", "ToLowercase", "ToUppercase"}
+)
+_DYNAMIC: Final = re.compile(r"dyn (int|float|str): ")
+_LARGEST_EXPONENT: Final = 2**32 - 1
+
+
+def prove(expr: pl.Expr, *, schema: Mapping[str, pl.DataType]) -> None:
+    """Prove that an expression is row-local over columns of these dtypes.
+
+    Parameters
+    ----------
+    expr : pl.Expr
+        As the caller wrote it; selectors are among the columns of `schema`.
+    schema : mapping of str to pl.DataType
+        The visible columns.
+
+    Raises
+    ------
+    NotProvedError
+        If it is not shown to be row-local, or can fail on a value.
+    ColumnNotFoundError
+        If it reads a column that is not there.
+    ParameterTypeError
+        If Polars finds no dtype for a part of it.
+    """
+    step = step_text(expr)
+    tree = read_tree(expr)
+    if tree is None:
+        raise NotProvedError(
+            f"A Python function cannot be shown to look at one row alone: {step}.",
+            step=step,
+            hint="write the step with Polars' own expressions.",
+        )
+    _Proof(schema=schema, step=step).walk(tree)
+
+
+def expand(expr: pl.Expr, *, schema: Mapping[str, pl.DataType]) -> pl.Expr:
+    """Return the expression with its selectors bound to the visible columns.
+
+    The frame that it runs on holds one column more, `UNIT`, which a selector could
+    take in: each is replaced by the names it stands for among the visible ones.
+
+    Raises
+    ------
+    NotProvedError
+        If Polars cannot rebuild the expression exactly.
+    """
+    tree = read_tree(expr)
+    names = {found: _selected(found, schema) for found in selectors(tree)}
+    if not names:
+        return expr
+    bound = replace_selectors(tree, names)
+    rebuilt = build(bound)
+    if read_tree(rebuilt) != bound:
+        step = step_text(expr)
+        raise NotProvedError(
+            f"This selection could not be bound to the columns: {step}.",
+            step=step,
+            hint="name the columns instead of selecting them.",
+        )
+    return rebuilt
+
+
+def plain_columns(expr: pl.Expr, outputs: Sequence[str]) -> dict[str, str]:
+    """Return which outputs are a column as it is, perhaps renamed, and of which."""
+    name, body = head(strip_names(read_tree(expr)))
+    if name == "Column" and len(outputs) == 1:
+        return {outputs[0]: str(body)}
+    if head(read_tree(expr))[0] == "Selector":
+        return {output: output for output in outputs}
+    return {}
+
+
+def step_text(expr: pl.Expr) -> str:
+    """Return an expression as Polars prints it, on one line."""
+    return _DYNAMIC.sub("", " ".join(str(expr).split()))
+
+
+def _selected(selector: str, schema: Mapping[str, pl.DataType]) -> list[str]:
+    frame = pl.LazyFrame(schema=dict(schema))
+    return frame.select(build(json.loads(selector))).collect_schema().names()
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Proof:
+    """One walk over the tree of one expression."""
+
+    schema: Mapping[str, pl.DataType]
+    step: str
+
+    def walk(self, node: Node) -> bool:
+        """Prove a part of the tree; return whether it reads a column."""
+        name, body = head(node)
+        steps: dict[str, Callable[[Node], bool]] = {
+            "Column": self._column,
+            "Selector": lambda _: True,
+            "Literal": self._literal,
+            "Alias": self._alias,
+            "KeepName": self.walk,
+            "RenameAlias": self._renamed,
+            "BinaryExpr": self._operator,
+            "Ternary": self._choice,
+            "Cast": self._cast,
+            "Function": self._function,
+        }
+        if name not in steps:
+            self._refuse(name)
+        return steps[name](body)
+
+    def _column(self, name: Node) -> bool:
+        if not isinstance(name, str) or name not in self.schema:
+            raise no_such_column(str(name), self.schema)
+        return True
+
+    def _literal(self, body: Node) -> bool:
+        kind, value = head(body)
+        known = {"Dyn": {"Int", "Float", "Str"}, "Scalar": _SCALARS}.get(kind, set())
+        if head(value)[0] not in known:
+            self._refuse("Literal.Series" if kind == "Series" else "Literal")
+        return False
+
+    def _alias(self, body: Node) -> bool:
+        parts = items(body)
+        if len(parts) != 2 or not isinstance(parts[1], str):  # noqa: PLR2004 - and name
+            self._refuse("Alias")
+        return self.walk(parts[0])
+
+    def _renamed(self, body: Node) -> bool:
+        parts = self._parts("RenameAlias", body, "function", "expr")
+        if head(parts["function"])[0] not in _RENAMERS:
+            self._refuse("AnonymousFunction")
+        return self.walk(parts["expr"])
+
+    def _choice(self, body: Node) -> bool:
+        parts = self._parts("Ternary", body, "predicate", "truthy", "falsy")
+        reads = [self.walk(part) for part in parts.values()]
+        self._check_mixing([parts["truthy"], parts["falsy"]])
+        return any(reads)
+
+    def _operator(self, body: Node) -> bool:
+        parts = self._parts("BinaryExpr", body, "left", "op", "right")
+        operator, sides = parts["op"], [parts["left"], parts["right"]]
+        reads = [self.walk(side) for side in sides]
+        if operator not in OPERATORS:
+            self._refuse(str(operator))
+        for side in sides if operator in ARITHMETIC and any(reads) else ():
+            for dtype in self._dtypes(side):
+                if dtype.is_decimal() or dtype.is_nested():
+                    self._refuse("Decimal" if dtype.is_decimal() else "Nested")
+        if any(reads) and operator not in ARITHMETIC:
+            self._check_mixing(sides, dates=False)
+        return any(reads)
+
+    def _cast(self, body: Node) -> bool:
+        parts = self._parts("Cast", body, "expr", "dtype", "options")
+        reads = self.walk(parts["expr"])
+        if parts["options"] not in ("Strict", "NonStrict", "Overflowing"):
+            self._refuse("Cast")
+        if head(parts["dtype"])[0] != "Literal":
+            self._refuse("Cast")
+        if not reads:
+            return False
+        sources = self._dtypes(parts["expr"])
+        targets = self._dtypes({"Cast": parts})
+        for source, target in zip(sources, targets, strict=True):
+            if not cast_is_local(source, target):
+                categorical = isinstance(source, pl.Categorical) or isinstance(
+                    target, pl.Categorical
+                )
+                self._refuse("Cast.Categorical" if categorical else "Cast")
+            if parts["options"] == "Strict" and not cast_never_fails(source, target):
+                self._refuse("Cast.Strict")
+            if parts["options"] == "Overflowing" and not (
+                source.is_integer() and target.is_integer()
+            ):
+                self._refuse("Cast")
+        return True
+
+    def _function(self, body: Node) -> bool:
+        parts = self._parts("Function", body, "input", "function")
+        name, options = head(parts["function"])
+        if name in NAMESPACES:
+            own, options = head(options)
+            name = f"{name}.{own}"
+        arguments = items(parts["input"])
+        if name == "ReplaceStrict":
+            return self._replace_strict(arguments, options)
+        if name == "StringExpr.Strptime":
+            return self._strptime(arguments, options)
+        rule = FUNCTIONS.get(name)
+        if rule is None:
+            self._refuse(name)
+        self._check_options(name, rule, options)
+        if len(arguments) < rule.at_least:
+            self._refuse(name)
+        reads = [self.walk(argument) for argument in arguments]
+        if any(reads[rule.reading :]):
+            self._refuse("argument")
+        if any(reads):
+            self._check_dtypes(name, rule, arguments, options)
+        return any(reads)
+
+    def _check_options(self, name: str, rule: Rule, options: Node) -> None:
+        fits = options is None if rule.options is None else rule.options(options)
+        if not fits:
+            self._refuse(name)
+
+    def _check_dtypes(
+        self, name: str, rule: Rule, arguments: Sequence[Node], options: Node
+    ) -> None:
+        if rule.mixing and len(arguments) > 1:
+            self._check_mixing(arguments)
+        if name in {"SumHorizontal", "MeanHorizontal"} and any(
+            dtype.is_decimal() for part in arguments for dtype in self._dtypes(part)
+        ):
+            self._refuse("Decimal")
+        if not rule.zoned and any(map(_is_zoned, self._dtypes(arguments[0]))):
+            self._refuse("Zone")
+        if name == "Pow.Generic":
+            self._power(*arguments[:2])
+        if name == "Boolean.IsIn" and head(arguments[1])[0] != "Literal":
+            self._refuse(name)
+        if name == "TemporalExpr.CastTimeUnit":
+            before = self._dtypes(arguments[0])
+            function = {"TemporalExpr": {"CastTimeUnit": options}}
+            after = self._dtypes(
+                {"Function": {"input": arguments, "function": function}}
+            )
+            if not all(map(cast_never_fails, before, after)):
+                self._refuse(name)
+        if name == "TemporalExpr.ReplaceTimeZone":
+            self._replace_zone(options, arguments[1])
+
+    def _power(self, base: Node, exponent: Node) -> None:
+        if any(
+            dtype.is_float()
+            for part in (base, exponent)
+            for dtype in self._dtypes(part)
+        ):
+            return
+        kind, value = head(exponent)
+        number = head(head(value)[1])[1] if kind == "Literal" else None
+        if not isinstance(number, int) or not 0 <= number <= _LARGEST_EXPONENT:
+            self._refuse("Pow.Generic")
+
+    def _replace_zone(self, options: Node, ambiguous: Node) -> None:
+        if len(items(options)) != 2:  # noqa: PLR2004 - zone, what to do without one
+            self._refuse("TemporalExpr.ReplaceTimeZone")
+        zone, missing = items(options)
+        if zone is None or pairs(zone).get("inner") == "UTC":
+            return
+        if missing != "Null" or _text(ambiguous) not in {"earliest", "latest", "null"}:
+            self._refuse("TemporalExpr.ReplaceTimeZone")
+
+    def _strptime(self, arguments: Sequence[Node], options: Node) -> bool:
+        parts = items(options)
+        if len(parts) != 2 or len(arguments) != 2:  # noqa: PLR2004 - text, ambiguous
+            self._refuse("StringExpr.Strptime")
+        given = pairs(parts[1])
+        if given.keys() != {"format", "strict", "exact", "cache"}:
+            self._refuse("StringExpr.Strptime")
+        if given["strict"] is not False or not isinstance(given["format"], str):
+            self._refuse("StringExpr.Strptime")
+        kind, dtype = head(head(parts[0])[1])
+        zone = items(dtype)[1] if kind == "Datetime" and len(items(dtype)) > 1 else None
+        if zone is not None and pairs(zone).get("inner") != "UTC":
+            self._refuse("Zone")
+        if self.walk(arguments[1]):
+            self._refuse("argument")
+        return self.walk(arguments[0])
+
+    def _replace_strict(self, arguments: Sequence[Node], options: Node) -> bool:
+        if len(arguments) != 4:  # noqa: PLR2004 - column, old, new, default
+            self._refuse("ReplaceStrict")
+        reads = [self.walk(argument) for argument in arguments]
+        given = pairs(options)
+        if given.keys() != {"return_dtype"} or any(reads[1:3]):
+            self._refuse("argument")
+        if given["return_dtype"] is not None and reads[3]:
+            self._refuse("ReplaceStrict")
+        self._check_mixing(arguments[2:])
+        return any(reads)
+
+    def _check_mixing(self, parts: Sequence[Node], *, dates: bool = True) -> None:
+        """Refuse columns that Polars would bring to a dtype that may not hold them."""
+        found = [dtype for part in parts for dtype in self._dtypes(part)]
+        if sum(head(part)[0] != "Literal" for part in parts) > 1 and any(
+            dtype.is_decimal() and dtype != other for dtype in found for other in found
+        ):
+            self._refuse("Decimal")
+        if (
+            dates
+            and any(isinstance(dtype, pl.Date) for dtype in found)
+            and any(getattr(dtype, "time_unit", None) == "ns" for dtype in found)
+        ):
+            self._refuse("Nanoseconds")
+
+    def _dtypes(self, node: Node) -> list[pl.DataType]:
+        try:
+            frame = pl.LazyFrame(schema=dict(self.schema))
+            return frame.select(build(node)).collect_schema().dtypes()
+        except PolarsError as error:
+            msg = f"Polars finds no dtype for a part of {self.step}."
+            raise ParameterTypeError(msg, hint=first_line(error)) from None
+
+    def _parts(self, name: str, body: Node, *expected: str) -> dict[str, Node]:
+        found = pairs(body)
+        if tuple(sorted(found)) != tuple(sorted(expected)):
+            self._refuse(name)
+        return {key: found[key] for key in expected}
+
+    def _refuse(self, what: str) -> NoReturn:
+        fact, hint = reason(what)
+        raise NotProvedError(f"{fact}: {self.step}.", step=self.step, hint=hint)
+
+
+def _is_zoned(dtype: pl.DataType) -> bool:
+    return getattr(dtype, "time_zone", None) not in {None, "UTC"}
+
+
+def _text(node: Node) -> str | None:
+    """Return the text of a literal."""
+    value = head(head(head(node)[1])[1])[1]
+    return value if isinstance(value, str) else None
+
+
+def first_line(error: Exception) -> str:
+    """Return the first line of what Polars says about a schema."""
+    return str(error).split("\n", maxsplit=1)[0]
