@@ -76,10 +76,12 @@ class Table:
         return rows, numeric
 
     def __repr__(self) -> str:
+        title = f"Table({len(self)} row{'' if len(self) == 1 else 's'})"
+        if not self.columns:
+            return title
         rows, numeric = self._cells()
         header = [cell_text(name) for name in self.columns]
         lines = aligned_lines([header, *rows], right=numeric)
-        title = f"Table({len(self)} row{'' if len(self) == 1 else 's'})"
         return "\n".join([title, *(f"  {line}" for line in lines)])
 
     def _repr_html_(self) -> str:

@@ -70,7 +70,7 @@ def _as_fraction(value: object, *, what: str) -> Fraction:
         value, (int, float, Fraction, Decimal, np.integer, np.floating)
     ):
         msg = f"{what} must be a number, not {kind}."
-        raise ParameterTypeError(msg, hint=f"write it as {what}=0.1, for example.")
+        raise ParameterTypeError(msg, hint="pass an int, float, Fraction or Decimal.")
     if isinstance(value, Fraction):
         return Fraction(value)
     if isinstance(value, (int, np.integer)):
@@ -130,7 +130,7 @@ class Loss:
 
     def __post_init__(self) -> None:
         if self.epsilon is None and self.rho is None:
-            msg = "A loss needs an epsilon or a rho."
+            msg = "a loss needs an epsilon or a rho."
             raise ParameterTypeError(msg)
         for name, amount in self._tracked().items():
             # Callers may not be type-checked: a negative loss would be a refund.
@@ -150,7 +150,7 @@ class Loss:
             return NotImplemented
         ours, theirs = self._tracked(), other._tracked()
         if ours.keys() != theirs.keys():
-            msg = f"Losses of different kinds do not add up: {self} and {other}."
+            msg = f"losses of different kinds do not add up: {self} and {other}."
             raise ParameterError(msg)
         return Loss(**{name: ours[name] + theirs[name] for name in ours})
 
@@ -197,10 +197,10 @@ class Loss:
             msg = f"delta must be less than 1, not {decimal_text(given)}."
             raise ParameterError(msg)
         if self.epsilon is None:
-            msg = f"A loss of {self} has no epsilon of its own."
+            msg = f"a loss of {self} has no epsilon of its own."
             raise ParameterError(msg)
         if self.delta is not None and given < self.delta:
-            msg = f"A loss of {self} says nothing about a smaller delta."
+            msg = f"a loss of {self} says nothing about a smaller delta."
             raise ParameterError(msg)
         return Loss(epsilon=self.epsilon, delta=given)
 
@@ -218,13 +218,11 @@ def stated_loss(*, epsilon: object, rho: object, allow_weak: object) -> Loss:
         `allow_weak`.
     """
     _exactly_one(epsilon=epsilon, rho=rho)
-    if not isinstance(allow_weak, bool):
-        msg = f"allow_weak must be True or False, not {type(allow_weak).__name__}."
-        raise ParameterTypeError(msg)
+    weak = _flag(allow_weak)
     if epsilon is None:
         return Loss(rho=exact_amount(rho, what="rho"))
     amount = exact_amount(epsilon, what="epsilon")
-    if amount > WEAK and not allow_weak:
+    if amount > WEAK and not weak:
         msg = f"epsilon={decimal_text(amount)} is above {WEAK} and protects nobody."
         raise ParameterError(
             msg, hint=f"pass epsilon={WEAK} or less, or allow_weak=True if it is meant."
@@ -245,10 +243,15 @@ def requested_loss(
     _exactly_one(epsilon=epsilon, rho=rho, within=within)
     if within is None:
         return stated_loss(epsilon=epsilon, rho=rho, allow_weak=allow_weak)
+    _flag(allow_weak)  # what is planned is checked against it later
+    return None
+
+
+def _flag(allow_weak: object) -> bool:
     if not isinstance(allow_weak, bool):
         msg = f"allow_weak must be True or False, not {type(allow_weak).__name__}."
         raise ParameterTypeError(msg)
-    return None
+    return allow_weak
 
 
 def _exactly_one(**options: object) -> None:
