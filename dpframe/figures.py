@@ -36,6 +36,11 @@ _APART: Final = 1.02
 class ErrorLaw(Protocol):
     """How far a noisy figure may lie from the one without noise."""
 
+    @property
+    def noise(self) -> Noise:
+        """The law of each noise in it."""
+        ...
+
     def half_width(self, confidence: float, *, cells: int) -> Array:
         """Return, for each cell, a bound on the error of `cells` cells together.
 

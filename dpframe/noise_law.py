@@ -1,0 +1,54 @@
+"""The noise of a release, in the unit of its answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dpframe.figures import GridError
+from dpframe.noise import DiscreteLaplace, MaxNorm
+
+if TYPE_CHECKING:
+    from dpframe.figures import Figures
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoiseLaw:
+    """Family and scale of the noise in an answer.
+
+    Attributes
+    ----------
+    name : str
+        The law, as in ``"discrete Laplace"``.
+    scale : float, timedelta or None
+        Its scale, in the answer's unit; None where several noises enter one
+        figure (a ratio of sums).
+    stddev : float or timedelta
+        Its standard deviation, in the answer's unit: the largest of all cells, to
+        first order for ratios.
+    """
+
+    name: str
+    scale: Any
+    stddev: Any
+
+    @classmethod
+    def of(cls, figures: Figures) -> NoiseLaw:
+        """Return the noise of some figures."""
+        scale: Any = None
+        error = figures.error
+        if isinstance(error, GridError) and not figures.rooted:
+            noise = error.noise
+            if isinstance(noise, (DiscreteLaplace, MaxNorm)):
+                scale = figures.distance(float(noise.scale * error.unit))
+        stddev = figures.distance(float(figures.stddev().max()))
+        return cls(name=error.noise.name, scale=scale, stddev=stddev)
+
+    def __str__(self) -> str:
+        if self.scale is None:
+            return f"{self.name} in each sum, standard deviation {_text(self.stddev)}"
+        return f"{self.name}, scale {_text(self.scale)}"
+
+
+def _text(amount: Any) -> str:
+    return f"{amount:.3g}" if isinstance(amount, float) else str(amount)

@@ -1,0 +1,166 @@
+"""Pictures of releases: every figure with its 95% error bar. Needs matplotlib."""
+
+# matplotlib's artists take keywords that it leaves without types.
+# pyright: reportUnknownMemberType=false
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import polars as pl
+
+from dpframe.errors import MissingExtraError, ParameterError
+from dpframe.table import cell_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from dpframe.figures import Figures
+    from dpframe.release import ScalarRelease, TableRelease
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+_CONFIDENCE: Final = 0.95
+_CROWDED: Final = 30
+"""Above this many keys only some are named."""
+
+_LONG: Final = 60
+"""Characters of tick labels that fit side by side."""
+
+_BAR: Final[dict[str, Any]] = {"alpha": 0.55}
+_WHISKER: Final[dict[str, Any]] = {"fmt": "none", "ecolor": "0.35", "capsize": 3}
+_POINT: Final[dict[str, Any]] = {"fmt": "o", "capsize": 3}
+
+
+def plot_scalar(release: ScalarRelease[Any], ax: Axes | None = None) -> Axes:
+    """Draw one figure as a point with its 95% error bar.
+
+    Raises
+    ------
+    MissingExtraError
+        If matplotlib is not installed.
+    """
+    axes = _axes(ax, height=1.6)
+    name, table = release.to_polars().columns[0], release.to_polars(_CONFIDENCE)
+    middle, low, high = (_points(table[c]) for c in (name, "lower", "upper"))
+    axes.errorbar(middle, [0.0], xerr=_arms(middle, low, high), **_POINT)
+    axes.set_yticks([])
+    axes.set_ylim(-1, 1)
+    axes.set_xlabel(f"{cell_text(release.title)} (bar: 95% for the noise)")
+    _without_frame(axes, "left", "right", "top")
+    return axes
+
+
+def plot_table(release: TableRelease[Any], ax: Axes | None = None) -> Axes:
+    """Draw every cell with its 95% error bar.
+
+    Whole numbers are bars, other measures points. Bins keep their place and width;
+    other keys are named below the axis. Several measures share it.
+
+    Raises
+    ------
+    MissingExtraError
+        If matplotlib is not installed.
+    ParameterError
+        If the measures are of several kinds, and so share no axis.
+    """
+    figures = release.figures
+    if len({measure.column.kind.is_temporal for measure in figures}) > 1:
+        msg = "Numbers and times share no axis, so this release is not drawn."
+        raise ParameterError(msg, hint="draw .to_pandas(interval=0.95) instead.")
+    axes = _axes(ax, height=4.0)
+    places, widths = _places(axes, release)
+    table = release.to_polars(_CONFIDENCE)
+    for number, measure in enumerate(figures):
+        prefix = f"{measure.name}_" if len(figures) > 1 else ""
+        columns = (measure.name, f"{prefix}lower", f"{prefix}upper")
+        middle, low, high = (_points(table[name]) for name in columns)
+        arms = _arms(middle, low, high)
+        step = (number - (len(figures) - 1) / 2) * 0.15
+        _series(axes, measure, (places + step * widths, widths), middle, arms)
+    axes.set_ylabel(", ".join(cell_text(measure.name) for measure in figures))
+    axes.set_title(cell_text(release.title), loc="left")
+    _without_frame(axes, "right", "top")
+    if len(figures) > 1:
+        axes.legend(frameon=False)
+    return axes
+
+
+def _series(
+    axes: Axes, measure: Figures, spots: tuple[Array, Array], middle: Array, arms: Array
+) -> None:
+    label = cell_text(measure.name)
+    places, widths = spots
+    if measure.column.kind.is_number and measure.column.is_whole:
+        axes.bar(places, middle, width=widths * 0.92, label=label, **_BAR)
+        axes.errorbar(places, middle, yerr=arms, **_WHISKER)
+    else:
+        axes.errorbar(places, middle, yerr=arms, label=label, **_POINT)
+
+
+def _places(axes: Axes, release: TableRelease[Any]) -> tuple[Array, Array]:
+    """Return where the cells lie on the axis and how wide they are; name them."""
+    keys = release.keys
+    left, right = keys.columns[:2] if keys.width == 2 else ("", "")  # noqa: PLR2004 - an edge on either side
+    if left.endswith("_left") and right.endswith("_right"):
+        label = left.removesuffix("_left")
+        axes.set_xlabel("bin" if label == "bin" else cell_text(label))
+        edges = keys.drop_nulls()
+        if edges.height == keys.height and keys[left].dtype.is_numeric():
+            low, high = (keys[c].cast(pl.Float64).to_numpy() for c in (left, right))
+            return (low + high) / 2, high - low
+    else:
+        axes.set_xlabel(", ".join(cell_text(name) for name in keys.columns))
+    places = np.arange(release.to_polars().height, dtype=np.float64)
+    labels = [_key_text(row) for row in keys.rows()] or [""]
+    every = -(-len(labels) // _CROWDED)
+    shown = labels[::every]
+    tilted = sum(map(len, shown)) > _LONG
+    axes.set_xticks(
+        places[::every],
+        shown,
+        rotation=45 if tilted else 0,
+        ha="right" if tilted else "center",
+        rotation_mode="anchor" if tilted else "default",
+    )
+    return places, np.ones(len(places))
+
+
+def _key_text(row: tuple[Any, ...]) -> str:
+    if all(cell is None for cell in row):
+        return "other"
+    return ", ".join(cell_text(cell) for cell in row)
+
+
+def _points(column: pl.Series) -> Array:
+    """Return a column as matplotlib takes it: floats, days, or hours of a duration."""
+    if isinstance(column.dtype, pl.Duration):
+        return column.dt.total_microseconds().to_numpy() / 3.6e9
+    if column.dtype.is_temporal():
+        micros = column.cast(pl.Datetime("us")).to_physical().to_numpy()
+        return micros / 8.64e10
+    return column.cast(pl.Float64).to_numpy()
+
+
+def _arms(middle: Array, low: Array, high: Array) -> Array:
+    return np.maximum(np.stack([middle - low, high - middle]), 0)
+
+
+def _without_frame(axes: Axes, *sides: str) -> None:
+    for side in sides:
+        axes.spines[side].set_visible(False)
+
+
+def _axes(ax: Axes | None, *, height: float) -> Axes:
+    if ax is not None:
+        return ax
+    try:
+        pyplot: Any = import_module("matplotlib.pyplot")
+    except ImportError as error:
+        msg = "Pictures need matplotlib, which is not installed."
+        hint = 'pip install "dpframe[plot]"'
+        raise MissingExtraError(msg, hint=hint) from error
+    axes: Axes = pyplot.subplots(figsize=(6.4, height), layout="constrained")[1]
+    return axes
