@@ -34,15 +34,18 @@ from dpframe.declare import (
     find_column,
     no_such_column,
 )
-from dpframe.dialects.display import frame_html, frame_text
 from dpframe.dialects.polars_inputs import expressions, predicates
 from dpframe.dialects.polars_refusals import PROTOCOLS, private_way
+from dpframe.dialects.shared import (
+    describe,
+    describe_html,
+    refuse_attribute,
+    refuse_protocol,
+)
 from dpframe.errors import (
     ColumnNotFoundError,
     DPFrameError,
-    NotProvedAttributeError,
     NotProvedError,
-    NotProvedTypeError,
     ParameterError,
     ParameterTypeError,
 )
@@ -78,6 +81,7 @@ class PrivatePolars(PrivateFrame, Generic[N]):
     _native: pl.LazyFrame
     _types: Mapping[str, pl.DataType]
     _eager: bool
+    dp: PrivateNamespace[PrivatePolars[N], pl.DataFrame]
 
     def __init__(
         self,
@@ -485,16 +489,13 @@ class PrivatePolars(PrivateFrame, Generic[N]):
     # ----------------------------------------------------------------- refusals
 
     def __getattr__(self, name: str) -> NoReturn:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        msg = f"A private frame has no {name!r}: it is not a step that is proved."
-        raise NotProvedAttributeError(msg, step=name, hint=private_way(name))
+        refuse_attribute(name, {name: private_way(name)})
 
     def __repr__(self) -> str:
-        return frame_text(self._host(), self._dtype_texts(), self._state)
+        return describe(self._state, self._host(), self._dtype_texts())
 
     def _repr_html_(self) -> str:
-        return frame_html(self._host(), self._dtype_texts(), self._state)
+        return describe_html(self._state, self._host(), self._dtype_texts())
 
     def __dir__(self) -> Iterable[str]:
         return [name for name in super().__dir__() if name not in PROTOCOLS]
@@ -666,8 +667,7 @@ def _refused(name: str) -> Callable[..., NoReturn]:
 
     def refuse(self: object, *args: object, **kwargs: object) -> NoReturn:
         del self, args, kwargs
-        msg = f"A private frame does not offer {asked}: it would show its rows."
-        raise NotProvedTypeError(msg, step=asked, hint=hint)
+        raise refuse_protocol(asked, hint)
 
     return refuse
 

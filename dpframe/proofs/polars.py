@@ -52,6 +52,10 @@ _RENAMERS: Final = frozenset(
     {"Prefix", "Suffix", "Replace", "ToLowercase", "ToUppercase"}
 )
 _DYNAMIC: Final = re.compile(r"dyn (int|float|str): ")
+_FRAGILE_WORDS: Final = (
+    *("Decimal", "List", "Array", "Struct", "Split", "Extract", "Nanoseconds"),
+    *("include_breaks", "include_intervals"),
+)
 _LARGEST_EXPONENT: Final = 2**32 - 1
 
 
@@ -82,7 +86,11 @@ def prove(expr: pl.Expr, *, schema: Mapping[str, pl.DataType]) -> None:
             step=step,
             hint="write the step with Polars' own expressions.",
         )
-    _Proof(schema=schema, step=step).walk(tree)
+    proof = _Proof(schema=schema, step=step, fragile=_is_fragile(tree, schema))
+    try:
+        proof.walk(tree)
+    except RecursionError:
+        proof.refuse("Deep")
 
 
 def expand(expr: pl.Expr, *, schema: Mapping[str, pl.DataType]) -> pl.Expr:
@@ -101,8 +109,11 @@ def expand(expr: pl.Expr, *, schema: Mapping[str, pl.DataType]) -> pl.Expr:
     if not names:
         return expr
     bound = replace_selectors(tree, names)
-    rebuilt = build(bound)
-    if read_tree(rebuilt) != bound:
+    try:
+        rebuilt = build(bound)
+    except PolarsError:
+        rebuilt = None
+    if rebuilt is None or read_tree(rebuilt) != bound:
         step = step_text(expr)
         raise NotProvedError(
             f"This selection could not be bound to the columns: {step}.",
@@ -138,6 +149,7 @@ class _Proof:
 
     schema: Mapping[str, pl.DataType]
     step: str
+    fragile: bool
 
     def walk(self, node: Node) -> bool:
         """Prove a part of the tree; return whether it reads a column."""
@@ -155,7 +167,7 @@ class _Proof:
             "Function": self._function,
         }
         if name not in steps:
-            self._refuse(name)
+            self.refuse(name)
         return steps[name](body)
 
     def _column(self, name: Node) -> bool:
@@ -167,19 +179,19 @@ class _Proof:
         kind, value = head(body)
         known = {"Dyn": {"Int", "Float", "Str"}, "Scalar": _SCALARS}.get(kind, set())
         if head(value)[0] not in known:
-            self._refuse("Literal.Series" if kind == "Series" else "Literal")
+            self.refuse("Literal.Series" if kind == "Series" else "Literal")
         return False
 
     def _alias(self, body: Node) -> bool:
         parts = items(body)
         if len(parts) != 2 or not isinstance(parts[1], str):  # noqa: PLR2004 - and name
-            self._refuse("Alias")
+            self.refuse("Alias")
         return self.walk(parts[0])
 
     def _renamed(self, body: Node) -> bool:
         parts = self._parts("RenameAlias", body, "function", "expr")
         if head(parts["function"])[0] not in _RENAMERS:
-            self._refuse("AnonymousFunction")
+            self.refuse("AnonymousFunction")
         return self.walk(parts["expr"])
 
     def _choice(self, body: Node) -> bool:
@@ -193,22 +205,22 @@ class _Proof:
         operator, sides = parts["op"], [parts["left"], parts["right"]]
         reads = [self.walk(side) for side in sides]
         if operator not in OPERATORS:
-            self._refuse(str(operator))
-        for side in sides if operator in ARITHMETIC and any(reads) else ():
-            for dtype in self._dtypes(side):
-                if dtype.is_decimal() or dtype.is_nested():
-                    self._refuse("Decimal" if dtype.is_decimal() else "Nested")
-        if any(reads) and operator not in ARITHMETIC:
+            self.refuse(str(operator))
+        if operator not in ARITHMETIC:
             self._check_mixing(sides, dates=False)
+        elif self.fragile:
+            for dtype in (*self._dtypes(sides[0]), *self._dtypes(sides[1])):
+                if dtype.is_decimal() or dtype.is_nested():
+                    self.refuse("Decimal" if dtype.is_decimal() else "Nested")
         return any(reads)
 
     def _cast(self, body: Node) -> bool:
         parts = self._parts("Cast", body, "expr", "dtype", "options")
         reads = self.walk(parts["expr"])
         if parts["options"] not in ("Strict", "NonStrict", "Overflowing"):
-            self._refuse("Cast")
+            self.refuse("Cast")
         if head(parts["dtype"])[0] != "Literal":
-            self._refuse("Cast")
+            self.refuse("Cast")
         if not reads:
             return False
         sources = self._dtypes(parts["expr"])
@@ -218,13 +230,13 @@ class _Proof:
                 categorical = isinstance(source, pl.Categorical) or isinstance(
                     target, pl.Categorical
                 )
-                self._refuse("Cast.Categorical" if categorical else "Cast")
+                self.refuse("Cast.Categorical" if categorical else "Cast")
             if parts["options"] == "Strict" and not cast_never_fails(source, target):
-                self._refuse("Cast.Strict")
+                self.refuse("Cast.Strict")
             if parts["options"] == "Overflowing" and not (
                 source.is_integer() and target.is_integer()
             ):
-                self._refuse("Cast")
+                self.refuse("Cast")
         return True
 
     def _function(self, body: Node) -> bool:
@@ -240,13 +252,13 @@ class _Proof:
             return self._strptime(arguments, options)
         rule = FUNCTIONS.get(name)
         if rule is None:
-            self._refuse(name)
+            self.refuse(name)
         self._check_options(name, rule, options)
         if len(arguments) < rule.at_least:
-            self._refuse(name)
+            self.refuse(name)
         reads = [self.walk(argument) for argument in arguments]
         if any(reads[rule.reading :]):
-            self._refuse("argument")
+            self.refuse("argument")
         if any(reads):
             self._check_dtypes(name, rule, arguments, options)
         return any(reads)
@@ -254,7 +266,7 @@ class _Proof:
     def _check_options(self, name: str, rule: Rule, options: Node) -> None:
         fits = options is None if rule.options is None else rule.options(options)
         if not fits:
-            self._refuse(name)
+            self.refuse(name)
 
     def _check_dtypes(
         self, name: str, rule: Rule, arguments: Sequence[Node], options: Node
@@ -264,13 +276,13 @@ class _Proof:
         if name in {"SumHorizontal", "MeanHorizontal"} and any(
             dtype.is_decimal() for part in arguments for dtype in self._dtypes(part)
         ):
-            self._refuse("Decimal")
+            self.refuse("Decimal")
         if not rule.zoned and any(map(_is_zoned, self._dtypes(arguments[0]))):
-            self._refuse("Zone")
+            self.refuse("Zone")
         if name == "Pow.Generic":
             self._power(*arguments[:2])
         if name == "Boolean.IsIn" and head(arguments[1])[0] != "Literal":
-            self._refuse(name)
+            self.refuse(name)
         if name == "TemporalExpr.CastTimeUnit":
             before = self._dtypes(arguments[0])
             function = {"TemporalExpr": {"CastTimeUnit": options}}
@@ -278,7 +290,7 @@ class _Proof:
                 {"Function": {"input": arguments, "function": function}}
             )
             if not all(map(cast_never_fails, before, after)):
-                self._refuse(name)
+                self.refuse(name)
         if name == "TemporalExpr.ReplaceTimeZone":
             self._replace_zone(options, arguments[1])
 
@@ -292,64 +304,70 @@ class _Proof:
         kind, value = head(exponent)
         number = head(head(value)[1])[1] if kind == "Literal" else None
         if not isinstance(number, int) or not 0 <= number <= _LARGEST_EXPONENT:
-            self._refuse("Pow.Generic")
+            self.refuse("Pow.Generic")
 
     def _replace_zone(self, options: Node, ambiguous: Node) -> None:
         if len(items(options)) != 2:  # noqa: PLR2004 - zone, what to do without one
-            self._refuse("TemporalExpr.ReplaceTimeZone")
+            self.refuse("TemporalExpr.ReplaceTimeZone")
         zone, missing = items(options)
         if zone is None or pairs(zone).get("inner") == "UTC":
             return
         if missing != "Null" or _text(ambiguous) not in {"earliest", "latest", "null"}:
-            self._refuse("TemporalExpr.ReplaceTimeZone")
+            self.refuse("TemporalExpr.ReplaceTimeZone")
 
     def _strptime(self, arguments: Sequence[Node], options: Node) -> bool:
         parts = items(options)
         if len(parts) != 2 or len(arguments) != 2:  # noqa: PLR2004 - text, ambiguous
-            self._refuse("StringExpr.Strptime")
+            self.refuse("StringExpr.Strptime")
         given = pairs(parts[1])
         if given.keys() != {"format", "strict", "exact", "cache"}:
-            self._refuse("StringExpr.Strptime")
+            self.refuse("StringExpr.Strptime")
         if given["strict"] is not False or not isinstance(given["format"], str):
-            self._refuse("StringExpr.Strptime")
+            self.refuse("StringExpr.Strptime")
         kind, dtype = head(head(parts[0])[1])
         zone = items(dtype)[1] if kind == "Datetime" and len(items(dtype)) > 1 else None
         if zone is not None and pairs(zone).get("inner") != "UTC":
-            self._refuse("Zone")
+            self.refuse("Zone")
         if self.walk(arguments[1]):
-            self._refuse("argument")
+            self.refuse("argument")
         return self.walk(arguments[0])
 
     def _replace_strict(self, arguments: Sequence[Node], options: Node) -> bool:
         if len(arguments) != 4:  # noqa: PLR2004 - column, old, new, default
-            self._refuse("ReplaceStrict")
+            self.refuse("ReplaceStrict")
         reads = [self.walk(argument) for argument in arguments]
         given = pairs(options)
         if given.keys() != {"return_dtype"} or any(reads[1:3]):
-            self._refuse("argument")
+            self.refuse("argument")
         if given["return_dtype"] is not None and reads[3]:
-            self._refuse("ReplaceStrict")
+            self.refuse("ReplaceStrict")
         self._check_mixing(arguments[2:])
         return any(reads)
 
     def _check_mixing(self, parts: Sequence[Node], *, dates: bool = True) -> None:
         """Refuse columns that Polars would bring to a dtype that may not hold them."""
+        if not self.fragile:
+            return
         found = [dtype for part in parts for dtype in self._dtypes(part)]
         if sum(head(part)[0] != "Literal" for part in parts) > 1 and any(
             dtype.is_decimal() and dtype != other for dtype in found for other in found
         ):
-            self._refuse("Decimal")
+            self.refuse("Decimal")
         if (
             dates
             and any(isinstance(dtype, pl.Date) for dtype in found)
-            and any(getattr(dtype, "time_unit", None) == "ns" for dtype in found)
+            and any(map(_in_nanoseconds, found))
         ):
-            self._refuse("Nanoseconds")
+            self.refuse("Nanoseconds")
 
     def _dtypes(self, node: Node) -> list[pl.DataType]:
+        frame = pl.LazyFrame(schema=dict(self.schema))
         try:
-            frame = pl.LazyFrame(schema=dict(self.schema))
-            return frame.select(build(node)).collect_schema().dtypes()
+            part = build(node)
+        except PolarsError:
+            self.refuse("Deep")
+        try:
+            return frame.select(part).collect_schema().dtypes()
         except PolarsError as error:
             msg = f"Polars finds no dtype for a part of {self.step}."
             raise ParameterTypeError(msg, hint=first_line(error)) from None
@@ -357,12 +375,25 @@ class _Proof:
     def _parts(self, name: str, body: Node, *expected: str) -> dict[str, Node]:
         found = pairs(body)
         if tuple(sorted(found)) != tuple(sorted(expected)):
-            self._refuse(name)
+            self.refuse(name)
         return {key: found[key] for key in expected}
 
-    def _refuse(self, what: str) -> NoReturn:
+    def refuse(self, what: str) -> NoReturn:
         fact, hint = reason(what)
         raise NotProvedError(f"{fact}: {self.step}.", step=self.step, hint=hint)
+
+
+def _is_fragile(tree: Node, schema: Mapping[str, pl.DataType]) -> bool:
+    """Return whether Decimals, lists or nanoseconds may occur anywhere."""
+    words = json.dumps(tree)
+    return any(word in words for word in _FRAGILE_WORDS) or any(
+        dtype.is_decimal() or dtype.is_nested() or _in_nanoseconds(dtype)
+        for dtype in schema.values()
+    )
+
+
+def _in_nanoseconds(dtype: pl.DataType) -> bool:
+    return getattr(dtype, "time_unit", None) == "ns"
 
 
 def _is_zoned(dtype: pl.DataType) -> bool:

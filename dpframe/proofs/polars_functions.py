@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from dpframe.proofs.polars_tree import pairs
+from dpframe.proofs.polars_tree import head, pairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -89,6 +89,17 @@ def exactly(**shapes: Shape) -> Shape:
     return fits
 
 
+def breaks_given(method: Any) -> bool:
+    """Accept bins whose edges are written out; a number of bins spans the rows."""
+    name, intervals = head(method)
+    given = pairs(intervals)
+    return (
+        name == "Intervals"
+        and given.keys() == {"spec", "right_closed"}
+        and head(given["spec"])[0] == "Breaks"
+    )
+
+
 def _family(family: str, names: str, rule: Rule) -> dict[str, Rule]:
     return {f"{family}.{name}": rule for name in names.split()}
 
@@ -126,6 +137,11 @@ FUNCTIONS: Final[Mapping[str, Rule]] = {
             labels=anything,
             left_closed=anything,
             include_breaks=anything,
+        )
+    ),
+    "Bin": Rule(
+        options=exactly(
+            method=breaks_given, labels=anything, include_intervals=anything
         )
     ),
     **_family("Pow", "Sqrt Cbrt", _LOCAL),
@@ -254,32 +270,32 @@ FUNCTIONS: Final[Mapping[str, Rule]] = {
 }
 """The functions a private frame can be given, by family and name."""
 
-OPERATORS: Final = frozenset(
-    [
-        "Eq",
-        "NotEq",
-        "EqValidity",
-        "NotEqValidity",
-        "Lt",
-        "LtEq",
-        "Gt",
-        "GtEq",
-        "And",
-        "Or",
-        "Xor",
-        "LogicalAnd",
-        "LogicalOr",
+ARITHMETIC: Final = frozenset(
+    {
         "Plus",
         "Minus",
         "Multiply",
         "TrueDivide",
         "FloorDivide",
+        "TruncDivide",
         "Modulus",
-    ]
+    }
 )
-"""Operators between two expressions."""
+"""Operators that compute, and so may not fit the dtype."""
 
-ARITHMETIC: Final = frozenset(
-    ["Plus", "Minus", "Multiply", "TrueDivide", "FloorDivide", "Modulus"]
-)
-"""Those of `OPERATORS` that compute, and so may not fit the dtype."""
+OPERATORS: Final = ARITHMETIC | {
+    "And",
+    "Eq",
+    "EqValidity",
+    "Gt",
+    "GtEq",
+    "LogicalAnd",
+    "LogicalOr",
+    "Lt",
+    "LtEq",
+    "NotEq",
+    "NotEqValidity",
+    "Or",
+    "Xor",
+}
+"""All operators between two expressions."""

@@ -75,6 +75,14 @@ _REASONS: Final[dict[str, tuple[str, str]]] = {
         "A strict cast fails on values that do not fit",
         "pass strict=False: what does not fit becomes null.",
     ),
+    "Bin": (
+        "Bins that are not written out are read off the rows",
+        "write the edges as a list.",
+    ),
+    "Deep": (
+        "The expression is too deep to be read",
+        "split it into several .with_columns(...).",
+    ),
     "Decimal": (
         "Arithmetic on Decimals, or between them and other numbers, can overflow",
         "cast to pl.Float64 or to one Decimal dtype first, with strict=False.",

@@ -20,11 +20,16 @@ Node: TypeAlias = Any
 
 
 def read_tree(expr: pl.Expr) -> Node | None:
-    """Return the tree of an expression; None where it holds a Python function."""
+    """Return the tree of an expression; None where it holds a Python function.
+
+    One too deep to be read is the single node ``Deep``.
+    """
     try:
         return json.loads(expr.meta.serialize(format="json"))
     except (ComputeError, ValueError):
         return None
+    except RecursionError:
+        return "Deep"
 
 
 def build(tree: Node) -> pl.Expr:
