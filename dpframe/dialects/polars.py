@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import os
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
@@ -11,7 +10,6 @@ from typing import (
     TYPE_CHECKING,
     Any,
     Concatenate,
-    Final,
     Generic,
     NoReturn,
     ParamSpec,
@@ -21,10 +19,6 @@ from typing import (
 )
 
 import polars as pl
-from polars.exceptions import (
-    ColumnNotFoundError as PolarsColumnNotFoundError,
-)
-from polars.exceptions import DuplicateError, PanicException, PolarsError
 
 from dpframe.accessor import PrivateNamespace
 from dpframe.declare import (
@@ -34,8 +28,15 @@ from dpframe.declare import (
     find_column,
     no_such_column,
 )
-from dpframe.dialects.polars_inputs import expressions, predicates
+from dpframe.dialects.polars_inputs import expressions, filled_dtypes, predicates
 from dpframe.dialects.polars_refusals import PROTOCOLS, private_way
+from dpframe.dialects.polars_steps import (
+    carried,
+    check_names,
+    fitting,
+    prove_filter,
+    prove_selection,
+)
 from dpframe.dialects.shared import (
     describe,
     describe_html,
@@ -43,8 +44,6 @@ from dpframe.dialects.shared import (
     refuse_protocol,
 )
 from dpframe.errors import (
-    ColumnNotFoundError,
-    DPFrameError,
     NotProvedError,
     ParameterError,
     ParameterTypeError,
@@ -53,13 +52,8 @@ from dpframe.frame import UNIT, PrivateFrame, State
 from dpframe.privacy.accountant import Accountant
 from dpframe.proofs.polars import (
     expand,
-    first_line,
-    plain_columns,
-    prove,
     step_text,
 )
-from dpframe.proofs.polars_sample import sample_rows
-from dpframe.values import column_type, parse_bounds, parse_keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -220,7 +214,7 @@ class PrivatePolars(PrivateFrame, Generic[N]):
         """
         conditions = predicates(predicates_, constraints)
         step = f"filter({', '.join(map(step_text, conditions))})"
-        self._proved(step, conditions, "filter")
+        prove_filter(self._types, conditions)
         bound = [expand(condition, schema=self._types) for condition in conditions]
         return self._after(step, self._native.filter(*bound))
 
@@ -245,7 +239,7 @@ class PrivatePolars(PrivateFrame, Generic[N]):
         Costs nothing. An expression must look at one row alone.
         """
         listed = expressions("select", exprs, named_exprs)
-        types, sources = self._proved("select", listed, "select")
+        types, sources = prove_selection(self._types, "select", listed)
         unit = self._state.privacy_unit
         bound = [expand(expr, schema=self._types) for expr in listed]
         if unit is not None and unit in self._types and unit not in types:
@@ -279,7 +273,7 @@ class PrivatePolars(PrivateFrame, Generic[N]):
         Costs nothing. An expression must look at one row alone.
         """
         listed = expressions("with_columns", exprs, named_exprs)
-        added, sources = self._proved("with_columns", listed, "select")
+        added, sources = prove_selection(self._types, "with_columns", listed)
         kept = {name: name for name in self._types if name not in added}
         bound = [expand(expr, schema=self._types) for expr in listed]
         return self._derived(
@@ -312,9 +306,9 @@ class PrivatePolars(PrivateFrame, Generic[N]):
                 raise no_such_column(old, self._types)
         names = {old: new for old, new in mapping.items() if old in self._types}
         types = {names.get(name, name): dtype for name, dtype in self._types.items()}
-        self._check_names(types)
+        check_names(types)
         if len(types) != len(self._types):
-            msg = f"rename gives two columns one name: {_listed(names.values())}."
+            msg = f"rename gives two columns one name: {', '.join(names.values())}."
             raise ParameterError(msg)
         unit = self._state.privacy_unit
         state = self._state.rename(names)
@@ -391,7 +385,7 @@ class PrivatePolars(PrivateFrame, Generic[N]):
         if value is None:
             msg = "fill_null takes a value."
             raise ParameterError(msg, hint="write .fill_null(0).")
-        suits = _filled_dtypes(value, matches_supertype=matches_supertype)
+        suits = filled_dtypes(value, matches_supertype=matches_supertype)
         names = self._names("fill_null", [pl.all() if suits is None else pl.col(suits)])
         return self._replaced(
             "fill_null", [pl.col(name).fill_null(value) for name in names]
@@ -537,61 +531,14 @@ class PrivatePolars(PrivateFrame, Generic[N]):
         named = self._native.with_columns(column.alias(UNIT))
         return named.filter(pl.col(UNIT).is_not_null())
 
-    def _proved(
-        self, step: str, exprs: Sequence[pl.Expr], verb: str
-    ) -> tuple[dict[str, pl.DataType], dict[str, str]]:
-        """Prove expressions; return what they give, and what they take as it is."""
-        for expr in exprs:
-            prove(expr, schema=self._types)
-        frame = pl.LazyFrame(schema=dict(self._types))
-        sources: dict[str, str] = {}
-        try:
-            types = getattr(frame, verb)(*exprs).collect_schema()
-            getattr(sample_rows(self._types), verb)(*exprs).collect()
-            if verb == "select":
-                for expr in exprs:
-                    outputs = frame.select(expr).collect_schema().names()
-                    sources.update(plain_columns(expr, outputs))
-        except (PolarsError, PanicException) as error:
-            raise self._explained(step, error) from None
-        self._check_names(types)
-        return dict(types), sources
-
-    def _explained(self, step: str, error: Exception | PanicException) -> DPFrameError:
-        """Return what Polars says about a step, from its schema alone."""
-        says = first_line(error)
-        if isinstance(error, PolarsColumnNotFoundError):
-            return ColumnNotFoundError(f"{step}: {says}.", column=says.strip('"'))
-        if isinstance(error, DuplicateError):
-            return ParameterError(f"{step} gives two columns one name: {says}")
-        return ParameterTypeError(f"Polars cannot run {step}.", hint=says)
-
-    def _check_names(self, names: Iterable[str]) -> None:
-        if UNIT in names:
-            msg = f"A column cannot be named {UNIT!r}, which is reserved."
-            raise ParameterError(msg)
-
     def _replaced(self, verb: str, exprs: Sequence[pl.Expr]) -> Self:
         """Replace columns by themselves in other values: declarations that fit stay."""
-        added, _ = self._proved(verb, exprs, "select")
+        added, _ = prove_selection(self._types, verb, exprs)
         types = {**self._types, **added}
         bound = [expand(expr, schema=self._types) for expr in exprs]
-        state = self._state.forget(
-            [name for name in added if not self._still_fits(name, types[name])]
-        )
+        state = fitting(self._state, added)
         step = f"{verb}({', '.join(added)})"
         return self._made(self._native.with_columns(*bound), state.after(step), types)
-
-    def _still_fits(self, name: str, dtype: pl.DataType) -> bool:
-        try:
-            ctype = column_type(name, dtype)
-            if name in self._state.bounds:
-                parse_bounds(ctype, self._state.bounds[name])
-            if name in self._state.domain:
-                parse_keys(ctype, self._state.domain[name])
-        except (ParameterError, ParameterTypeError):
-            return False
-        return True
 
     def _derived(
         self,
@@ -601,16 +548,7 @@ class PrivatePolars(PrivateFrame, Generic[N]):
         sources: Mapping[str, str],
     ) -> Self:
         """Return the frame with what was declared for columns taken as they are."""
-        bounds, domain = self._state.bounds, self._state.domain
-        state = replace(
-            self._state,
-            bounds=MappingProxyType(
-                {new: bounds[old] for new, old in sources.items() if old in bounds}
-            ),
-            domain=MappingProxyType(
-                {new: domain[old] for new, old in sources.items() if old in domain}
-            ),
-        )
+        state = carried(self._state, sources)
         return self._made(native, state.after(step), types)
 
     def _names(
@@ -626,7 +564,7 @@ class PrivatePolars(PrivateFrame, Generic[N]):
             if not strict and expr.meta.is_column():
                 found = [n for n in [expr.meta.output_name()] if n in self._types]
             else:
-                found = list(self._proved(verb, [expr], "select")[0])
+                found = list(prove_selection(self._types, verb, [expr])[0])
             names.update(dict.fromkeys(found))
         return list(names)
 
@@ -685,39 +623,3 @@ def _restored(
 ) -> PrivatePolars[Any]:
     """Return a frame that was pickled with a budget that outlives its process."""
     return cls(native, State(**state).declare(**declared), **kept)
-
-
-_NUMBERS: Final = [
-    *(pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.Int128),
-    *(pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64, pl.UInt128),
-    *(pl.Float32, pl.Float64, pl.Decimal),
-]
-
-
-_UNITS: Final = ("ms", "us", "ns")
-
-
-def _filled_dtypes(value: object, *, matches_supertype: bool) -> list[Any] | None:
-    """Return the dtypes that Polars fills with a value; None for any."""
-    if isinstance(value, bool):
-        suits: list[Any] = [pl.Boolean]
-    elif isinstance(value, (int, float)):
-        own = pl.Int64 if isinstance(value, int) else pl.Float64
-        suits = list(_NUMBERS) if matches_supertype else [own]
-    elif isinstance(value, dt.datetime):
-        suits = [pl.Datetime, *map(pl.Datetime, _UNITS)]
-    elif isinstance(value, dt.timedelta):
-        suits = [pl.Duration, *map(pl.Duration, _UNITS)]
-    elif isinstance(value, dt.date):
-        suits = [pl.Date]
-    elif isinstance(value, dt.time):
-        suits = [pl.Time]
-    elif isinstance(value, str):
-        suits = [pl.String, pl.Categorical]
-    else:
-        return None
-    return [*suits, pl.Null]
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(map(repr, names))

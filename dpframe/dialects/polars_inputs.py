@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 
@@ -85,3 +86,33 @@ def _by_place(verb: str, kind: str) -> NoReturn:
         step=f"{verb}({kind})",
         hint="write an expression of columns, or look values up with .is_in([...]).",
     )
+
+
+_NUMBERS: Final = [
+    *(pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.Int128),
+    *(pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64, pl.UInt128),
+    *(pl.Float32, pl.Float64, pl.Decimal),
+]
+_UNITS: Final = ("ms", "us", "ns")
+
+
+def filled_dtypes(value: object, *, matches_supertype: bool) -> list[Any] | None:
+    """Return the dtypes that Polars fills with a value; None for any."""
+    if isinstance(value, bool):
+        suits: list[Any] = [pl.Boolean]
+    elif isinstance(value, (int, float)):
+        own = pl.Int64 if isinstance(value, int) else pl.Float64
+        suits = list(_NUMBERS) if matches_supertype else [own]
+    elif isinstance(value, dt.datetime):
+        suits = [pl.Datetime, *map(pl.Datetime, _UNITS)]
+    elif isinstance(value, dt.timedelta):
+        suits = [pl.Duration, *map(pl.Duration, _UNITS)]
+    elif isinstance(value, dt.date):
+        suits = [pl.Date]
+    elif isinstance(value, dt.time):
+        suits = [pl.Time]
+    elif isinstance(value, str):
+        suits = [pl.String, pl.Categorical]
+    else:
+        return None
+    return [*suits, pl.Null]
