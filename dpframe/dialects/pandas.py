@@ -24,6 +24,7 @@ from dpframe.declare import (
     find_column,
 )
 from dpframe.dialects.pandas_columns import host_column, polars_column, unit_column
+from dpframe.dialects.pandas_hints import HINTS
 from dpframe.dialects.shared import (
     describe,
     describe_html,
@@ -70,6 +71,8 @@ class PrivatePandas(PrivateFrame):
     """
 
     __slots__ = ()
+
+    dp: PrivateNamespace[PrivatePandas, pd.DataFrame]
 
     def __init__(self, native: pd.DataFrame, state: State) -> None:
         self._native = native
@@ -167,7 +170,7 @@ class PrivatePandas(PrivateFrame):
     @property
     def schema(self) -> Mapping[str, Any]:
         """The dtype of each column by name; duplicate names are absent."""
-        dtypes = self._usable()
+        dtypes = _usable(self._native)
         return MappingProxyType({k: _public_dtype(v) for k, v in dtypes.items()})
 
     def __repr__(self) -> str:
@@ -188,23 +191,20 @@ class PrivatePandas(PrivateFrame):
 
     def types(self) -> Mapping[str, pl.DataType]:
         """Return the Polars dtype of each usable column, in order."""
-        return {name: polars_dtype(dtype) for name, dtype in self._usable().items()}
+        return {
+            name: polars_dtype(dtype) for name, dtype in _usable(self._native).items()
+        }
 
     def duplicate_names(self) -> frozenset[str]:
         """Return the names that stand for more than one column."""
-        columns = self._native.columns
-        return frozenset(columns[columns.duplicated()])
-
-    def _usable(self) -> dict[str, Any]:
-        repeated = self.duplicate_names()
-        return {
-            name: dtype
-            for name, dtype in self._native.dtypes.items()
-            if isinstance(name, str) and name != UNIT and name not in repeated
-        }
+        return _duplicates(self._native)
 
     def scan(self, columns: Mapping[str, pl.DataType]) -> pl.LazyFrame:
-        """Hand these columns and the unit to an engine, without other columns."""
+        """Hand these columns and the unit to an engine, without other columns.
+
+        Memory is shared where it can be: collect while this frame is alive, since
+        pandas lets the raw frame write in place once its last snapshot is gone.
+        """
         host = self._native[UNIT]
         unit = polars_column(UNIT, host, polars_dtype(host.dtype))
         found = [
@@ -253,7 +253,7 @@ class PrivatePandas(PrivateFrame):
             If the query is more than that.
         """
         names = self._caller_names(options)
-        recording = record_query(expr, self._schema(), names)
+        recording = record_query(expr, _schema(self._native), names)
         return self._filter(recording, f"query({expr!r})")
 
     def _caller_names(self, options: dict[str, Any]) -> Mapping[str, Any]:
@@ -279,47 +279,20 @@ class PrivatePandas(PrivateFrame):
             If a callable does more than elementwise work, or a Series, array or
             list is given: these are matched by index or position.
         """
-        frame = self
+        native, state = self._native, self._state
         for name, value in columns.items():
-            frame = frame._assigned(name, value)
-        if not columns:
-            return frame
-        return frame._stepped(f"assign({', '.join(columns)})")
-
-    def _assigned(self, name: str, value: Any) -> Self:
-        if name == UNIT or name in self.duplicate_names():
-            msg = f"assign cannot write column {name!r}."
-            raise ParameterError(msg, hint="choose another name.")
-        made = value
-        if callable(value):
-            made = record(value, self._schema(), what=f"assign({name}=)")
-        if isinstance(made, Recording):
-            column = replay(made, self._native)
-        elif literal_kind(made) is None and not is_missing(made):
-            msg = f"assign({name}=) was given a {type(made).__name__}."
-            raise NotProvedError(
-                msg,
-                step=f"assign({name}=)",
-                hint=(
-                    "a Series, array or list is matched by index or position: give a "
-                    "scalar, or a callable of the frame."
-                ),
-            )
-        else:
-            column = made
-        native = self._native.copy(deep=False)
-        if name not in native.columns:
-            native.insert(native.shape[1] - 1, name, column)
-        else:
-            native[name] = column
-        return type(self)(native, self._state.forget([name]))
+            native = _with_column(native, name, value)
+            state = state.forget([name])
+        if columns:
+            state = state.after(f"assign({', '.join(columns)})")
+        return type(self)(native, state)
 
     def __getitem__(self, key: Any) -> Self:
         """Select columns by a list, or rows by a callable or `pd.col` condition."""
         if isinstance(key, list):
             return self._selected(cast("list[object]", key))
         if callable(key):
-            recording = record(key, self._schema(), what="[...]")
+            recording = record(key, _schema(self._native), what="[...]")
             if not isinstance(recording, Recording):
                 msg = "[...] was given a condition that asks nothing of the rows."
                 raise NotProvedError(msg, step="[...]")
@@ -345,12 +318,12 @@ class PrivatePandas(PrivateFrame):
         if len(set(wanted)) < len(wanted):
             msg = "[[...]] names a column twice."
             raise ParameterError(msg)
-        if unit is not None and unit in self._usable() and unit not in wanted:
+        if unit is not None and unit in _usable(self._native) and unit not in wanted:
             wanted = [unit, *wanted]
-        gone = [name for name in self._usable() if name not in wanted]
+        gone = [name for name in _usable(self._native) if name not in wanted]
         native = self._native[[*wanted, UNIT]]
         state = self._state.forget(gone)
-        return type(self)(native, state)._stepped(f"[{', '.join(wanted)}]")
+        return type(self)(native, state.after(f"[{', '.join(wanted)}]"))
 
     def rename(self, mapper: Any = None, **options: Any) -> Self:
         """Rename columns by a mapping; bounds and keys move along."""
@@ -375,7 +348,7 @@ class PrivatePandas(PrivateFrame):
             raise ParameterError(msg)
         native = self._native.rename(columns=texts)
         state = self._state.rename(texts)
-        return type(self)(native, state)._stepped(f"rename({texts})")
+        return type(self)(native, state.after(f"rename({texts})"))
 
     def drop(self, labels: Any = None, **options: Any) -> Self:
         """Drop columns; their bounds and keys are forgotten, the unit is kept."""
@@ -391,7 +364,7 @@ class PrivatePandas(PrivateFrame):
         names = [self._checked(name) for name in _listed(columns)]
         native = self._native.drop(columns=names)
         state = self._state.forget(names)
-        return type(self)(native, state)._stepped(f"drop({', '.join(names)})")
+        return type(self)(native, state.after(f"drop({', '.join(names)})"))
 
     def dropna(self, **options: Any) -> Self:
         """Drop rows with a missing value in `subset` (default: any column)."""
@@ -404,7 +377,7 @@ class PrivatePandas(PrivateFrame):
         if how not in ("any", "all"):
             msg = f'dropna(how=) is "any" or "all", not {how!r}.'
             raise ParameterError(msg)
-        schema = self._schema()
+        schema = _schema(self._native)
         names = list(schema.dtypes) if subset is None else _listed(subset)
         for name in names:
             schema.column(name)
@@ -414,12 +387,12 @@ class PrivatePandas(PrivateFrame):
             return self
         text = f"dropna({', '.join(map(str, names))})"
         native = _kept(self._native, kept.to_numpy())
-        return type(self)(native, self._state)._stepped(text)
+        return type(self)(native, self._state.after(text))
 
     def fillna(self, value: Any = None, **options: Any) -> Self:
         """Fill missing values by a scalar, or by column with a mapping of scalars."""
         _refuse_options("fillna", options)
-        schema = self._schema()
+        schema = _schema(self._native)
         if isinstance(value, Mapping):
             fills = dict(cast("Mapping[str, Any]", value))
         elif literal_kind(value) is None:
@@ -434,9 +407,8 @@ class PrivatePandas(PrivateFrame):
                 if not (isinstance(dtype, np.dtype) and dtype.kind in "biu")
             }
         made = {n: fill_missing(schema.column(n), v) for n, v in fills.items()}
-        frame = self._replaced(made)
         shown = ", ".join(f"{name}={fill!r}" for name, fill in fills.items())
-        return frame._stepped(f"fillna({shown})")
+        return self._replaced(made, f"fillna({shown})")
 
     def astype(self, dtype: Any, **options: Any) -> Self:
         """Cast columns, where no value can fail the cast.
@@ -445,15 +417,14 @@ class PrivatePandas(PrivateFrame):
         """
         options.pop("copy", None)
         _refuse_options("astype", options)
-        schema = self._schema()
+        schema = _schema(self._native)
         if isinstance(dtype, Mapping):
             wanted = dict(cast("Mapping[str, Any]", dtype))
         else:
             wanted = dict.fromkeys(schema.dtypes, dtype)
         made = {n: cast_column(schema.column(n), to) for n, to in wanted.items()}
-        frame = self._replaced(made)
         shown = ", ".join(f"{name}={cast_.dtype}" for name, cast_ in made.items())
-        return frame._stepped(f"astype({shown})")
+        return self._replaced(made, f"astype({shown})")
 
     def pipe(self, func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Call a function with this private frame."""
@@ -464,27 +435,21 @@ class PrivatePandas(PrivateFrame):
 
     # How verbs are carried out
 
-    def _schema(self) -> Schema:
-        return Schema(dtypes=self._usable(), duplicates=self.duplicate_names())
-
     def _checked(self, name: object) -> str:
         """Check that a name stands for one visible column, of whatever dtype."""
-        if isinstance(name, str) and name in self._usable():
+        if isinstance(name, str) and name in _usable(self._native):
             return name
         return find_column(self, name).name
-
-    def _stepped(self, step: str) -> Self:
-        return self.with_state(self._state.after(step))
 
     def _filter(self, recording: Recording, step: str) -> Self:
         if recording.kind is not Kind.BOOLEAN:
             msg = f"{step} does not tell true from false."
             raise ParameterTypeError(msg)
         holds = replay(recording, self._native)
-        kept = holds.fillna(False).to_numpy(dtype=bool)  # noqa: FBT003 - a value
-        return type(self)(_kept(self._native, kept), self._state)._stepped(step)
+        kept = holds.fillna(False).to_numpy(dtype=bool)
+        return type(self)(_kept(self._native, kept), self._state.after(step))
 
-    def _replaced(self, made: Mapping[str, Recording]) -> Self:
+    def _replaced(self, made: Mapping[str, Recording], step: str) -> Self:
         """Put new columns in place; what was declared stays where it still suits."""
         before = self.types()
         native = self._native.copy(deep=False)
@@ -493,7 +458,28 @@ class PrivatePandas(PrivateFrame):
         frame = type(self)(native, self._state)
         after = frame.types()
         changed = [n for n in made if not _same_line(before[n], after[n])]
-        return frame.with_state(self._state.forget(changed))
+        return frame.with_state(self._state.forget(changed).after(step))
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Self:
+        return self
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        state = {
+            "accountant": self._state.accountant,  # first: it may refuse
+            "privacy_unit": self._state.privacy_unit,
+            "max_rows": self._state.max_rows,
+            "max_groups": self._state.max_groups,
+            "steps": self._state.steps,
+            "salt": self._state.salt,
+        }
+        declared = {
+            "bounds": dict(self._state.bounds),
+            "domain": dict(self._state.domain),
+        }
+        return _restored, (type(self), state, declared, self._native)
 
     # What it refuses
 
@@ -534,6 +520,16 @@ class PrivatePandas(PrivateFrame):
         raise refuse_protocol("Arrow stream", "write .dp.detach() to end tracking.")
 
 
+def _restored(
+    cls: type[PrivatePandas],
+    state: dict[str, Any],
+    declared: dict[str, Any],
+    native: pd.DataFrame,
+) -> PrivatePandas:
+    """Return a frame that was pickled with a budget that outlives its process."""
+    return cls(native, State(**state).declare(**declared))
+
+
 def _check_attached(frame: object, accountant: object) -> None:
     if not isinstance(accountant, Accountant):
         msg = f"attach needs an Accountant, not a {type(accountant).__name__}."
@@ -547,6 +543,55 @@ def _check_attached(frame: object, accountant: object) -> None:
     if UNIT in frame.columns:
         msg = f"The column name {UNIT!r} is reserved."
         raise ParameterError(msg, hint="rename it before attaching.")
+
+
+def _duplicates(native: pd.DataFrame) -> frozenset[str]:
+    columns = native.columns
+    return frozenset(columns[columns.duplicated()])
+
+
+def _usable(native: pd.DataFrame) -> dict[str, Any]:
+    """Return the dtype of each column that a step can name."""
+    repeated = _duplicates(native)
+    return {
+        name: dtype
+        for name, dtype in native.dtypes.items()
+        if isinstance(name, str) and name != UNIT and name not in repeated
+    }
+
+
+def _schema(native: pd.DataFrame) -> Schema:
+    return Schema(dtypes=_usable(native), duplicates=_duplicates(native))
+
+
+def _with_column(native: pd.DataFrame, name: str, value: Any) -> pd.DataFrame:
+    """Return the frame with one more column, just before the hidden one."""
+    if name == UNIT or name in _duplicates(native):
+        msg = f"assign cannot write column {name!r}."
+        raise ParameterError(msg, hint="choose another name.")
+    made = value
+    if callable(value):
+        made = record(value, _schema(native), what=f"assign({name}=)")
+    if isinstance(made, Recording):
+        column = replay(made, native)
+    elif literal_kind(made) is None and not is_missing(made):
+        msg = f"assign({name}=) was given a {type(made).__name__}."
+        raise NotProvedError(
+            msg,
+            step=f"assign({name}=)",
+            hint=(
+                "a Series, array or list is matched by index or position: give a "
+                "scalar, or a callable of the frame."
+            ),
+        )
+    else:
+        column = made
+    wider = native.copy(deep=False)
+    if name not in wider.columns:
+        wider.insert(wider.shape[1] - 1, name, column)
+    else:
+        wider[name] = column
+    return wider
 
 
 def _kept(native: pd.DataFrame, kept: Any) -> pd.DataFrame:
@@ -579,56 +624,3 @@ def _refuse_options(verb: str, options: Mapping[str, Any]) -> None:
         raise NotProvedTypeError(
             msg, step=f"{verb}({name}=)", hint=f"leave {name} out."
         )
-
-
-_SHOW: Final = (
-    "rows are private: print the frame for its schema, or release a statistic."
-)
-_ORDER: Final = "rows have no order here."
-HINTS: Final[dict[str, str]] = {
-    **dict.fromkeys(
-        ("head", "tail", "sample", "iterrows", "itertuples", "items"), _SHOW
-    ),
-    **dict.fromkeys(("values", "to_numpy", "T", "info", "style"), _SHOW),
-    **dict.fromkeys(("sort_values", "sort_index", "shift", "diff"), _ORDER),
-    **dict.fromkeys(("rank", "cumsum", "rolling", "nlargest", "nsmallest"), _ORDER),
-    **{
-        verb: f"release it: .dp.{verb}(column, ...)."
-        for verb in ("mean", "sum", "median", "std", "var", "count", "quantile")
-    },
-    "describe": "release it: .dp.describe(...), for columns with bounds.",
-    "value_counts": "release it: .dp.value_counts(column, keys=[...], ...).",
-    "nunique": "release it: .dp.n_unique(...).",
-    "min": "declare .dp.bounds(...), or release .dp.suggest_bounds(...).",
-    "max": "declare .dp.bounds(...), or release .dp.suggest_bounds(...).",
-    "groupby": "release it: .dp.group_by(column, keys=[...]).count(...).",
-    "pivot_table": "release it: .dp.contingency(columns, ...).",
-    "corr": "release it: .dp.corr(columns, ...).",
-    "cov": "release it: .dp.mean_cov(columns, ...).",
-    "hist": "release it: .dp.histogram(column, bins=...).plot().",
-    "plot": "release it first: .dp.histogram(column, bins=...).plot().",
-    "shape": "the number of rows is private: .dp.count(...); .columns has the names.",
-    "size": "the number of rows is private: release .dp.count(...).",
-    "empty": "the number of rows is private: release .dp.count(...).",
-    "index": "index labels are dropped at attach.",
-    "reset_index": "index labels are dropped at attach: reset before attaching.",
-    "set_index": "index labels never matter here; keep it as a column.",
-    "loc": "write frame[condition] for rows and frame[[...]] for columns.",
-    "iloc": "rows have no positions to ask for: write frame[condition].",
-    "at": "a single cell is private.",
-    "iat": "a single cell is private.",
-    "apply": "write assign(name=lambda df: ...) with elementwise operations.",
-    "map": "write assign(name=lambda df: ...) with elementwise operations.",
-    "transform": "write assign(name=lambda df: ...) with elementwise operations.",
-    "eval": "write query(...) or assign(name=lambda df: ...).",
-    "merge": "write .dp.trust(step, reason=...), or merge before attaching.",
-    "join": "write .dp.trust(step, reason=...), or join before attaching.",
-    "drop_duplicates": "it compares rows with each other: do it before attaching.",
-    "duplicated": "it compares rows with each other: do it before attaching.",
-    "isna": "write frame[lambda df: df[name].isna()], or .dp.count(column, ...).",
-    "copy": "steps never change a private frame, so no copy is needed.",
-    "to_csv": "write .dp.synthetic(...) for rows to hand out; .dp.detach() ends tracking.",
-    "to_parquet": "write .dp.synthetic(...) for rows to hand out.",
-    "to_dict": "rows are private: releases have to_dict().",
-    "attrs": "a budget lives in the accountant, never in attrs.",
-}

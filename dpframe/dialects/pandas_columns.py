@@ -5,7 +5,7 @@ What is missing in pandas (NaN aside), in whatever form, is null in Polars.
 
 # pandas' and pyarrow's arrays are loosely typed.
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownVariableType=false
+# pyright: reportUnknownVariableType=false, reportMissingTypeStubs=false
 
 from __future__ import annotations
 
@@ -136,8 +136,9 @@ def _text(value: object) -> str | None:
 
 
 def _date(value: object) -> dt.date | None:
-    is_date = isinstance(value, dt.date) and not isinstance(value, dt.datetime)
-    return value if is_date else None
+    if isinstance(value, dt.datetime):
+        return None
+    return value if isinstance(value, dt.date) else None
 
 
 def _duration(value: object) -> dt.timedelta | None:
@@ -236,8 +237,8 @@ def host_column(column: pl.Series, host: Any, keys: Keys | None) -> pd.Series[An
     """
     values = column.to_list()
     if isinstance(host, pd.CategoricalDtype):
-        levels = list(keys) if keys else [v for v in column.unique(maintain_order=True)]
-        levels = [level for level in levels if level is not None]
+        found = keys or column.unique(maintain_order=True).to_list()
+        levels = [level for level in found if level is not None]
         index = pd.Index(levels, dtype=host.categories.dtype)
         return pd.Series(pd.Categorical(values, categories=index, ordered=host.ordered))
     if host is None:

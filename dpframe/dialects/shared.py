@@ -7,7 +7,6 @@ from decimal import ROUND_FLOOR
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from dpframe.errors import NotProvedAttributeError, NotProvedTypeError
-from dpframe.frame import UNIT
 from dpframe.privacy.loss import decimal_text
 
 if TYPE_CHECKING:
@@ -119,8 +118,3 @@ def refuse_protocol(step: str, hint: str) -> NotProvedTypeError:
     """Return the error for a protocol that would read rows."""
     msg = f"A private frame has no {step}: that would show its rows."
     return NotProvedTypeError(msg, step=step, hint=hint)
-
-
-def reserved(name: object) -> bool:
-    """Whether a name is that of the hidden unit column."""
-    return name == UNIT

@@ -12,6 +12,7 @@ the callable does not. Whatever the stand-ins do not know is refused by name.
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NoReturn, final
 
@@ -296,7 +297,7 @@ class RecordedColumn:
         if not isinstance(values, (list, tuple, range, np.ndarray)):
             msg = f"isin takes public values written out, not {type(values).__name__}."
             raise NotProvedError(msg, step="isin", hint="write a list of values.")
-        if not len(values):
+        if not values:
             return self._step("isin([])", lambda rows: rows.isin([]), {})
         return RecordedColumn(
             members(self.recording, listed_values(values, what="values of isin"))
@@ -357,7 +358,7 @@ class RecordedColumn:
         other = filler(column, _unwrap(other), step=step, missing=True)
 
         def choose(rows: Any, holds: Any, instead: Any) -> Any:
-            holds = holds.fillna(False).astype(bool)  # noqa: FBT003 - a value
+            holds = holds.fillna(False).astype(bool)
             return getattr(rows, verb)(holds, instead)
 
         return RecordedColumn(record_step(step, choose, column, cond, other))
@@ -380,12 +381,11 @@ class RecordedColumn:
         return RecordedColumn(record_step(text, lambda rows: ~rows, self.recording))
 
     def __neg__(self) -> RecordedColumn:
-        return (
-            self * -1 if self.recording.kind is not Kind.DURATION else self._negated()
-        )
-
-    def _negated(self) -> RecordedColumn:
-        return RecordedColumn(binary("-", pd.Timedelta(0), self.recording))
+        if self.recording.kind is Kind.DURATION:
+            return RecordedColumn(binary("-", pd.Timedelta(0), self.recording))
+        self._need("-", {Kind.INTEGER, Kind.FLOAT})
+        text = f"-{self.recording.text}"
+        return RecordedColumn(record_step(text, operator.neg, self.recording))
 
     def __pos__(self) -> RecordedColumn:
         self._need("+", NUMBERS)
@@ -502,11 +502,43 @@ def _add_operators() -> None:
 _add_operators()
 
 _UFUNCS: Final = frozenset(
-    """
-    log log2 log10 log1p exp exp2 expm1 sqrt cbrt square absolute fabs sign floor ceil
-    trunc rint negative sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh
-    arctanh deg2rad rad2deg isnan isinf isfinite
-    """.split()
+    [
+        "log",
+        "log2",
+        "log10",
+        "log1p",
+        "exp",
+        "exp2",
+        "expm1",
+        "sqrt",
+        "cbrt",
+        "square",
+        "absolute",
+        "fabs",
+        "sign",
+        "floor",
+        "ceil",
+        "trunc",
+        "rint",
+        "negative",
+        "sin",
+        "cos",
+        "tan",
+        "arcsin",
+        "arccos",
+        "arctan",
+        "sinh",
+        "cosh",
+        "tanh",
+        "arcsinh",
+        "arccosh",
+        "arctanh",
+        "deg2rad",
+        "rad2deg",
+        "isnan",
+        "isinf",
+        "isfinite",
+    ]
 )
 _UFUNC_SYMBOLS: Final[dict[str, str]] = {
     "add": "+",
@@ -532,20 +564,78 @@ _UFUNC_SYMBOLS: Final[dict[str, str]] = {
 }
 
 _TEXT_METHODS: Final = frozenset(
-    """
-    lower upper title capitalize swapcase casefold strip lstrip rstrip len startswith
-    endswith contains match fullmatch replace slice slice_replace get zfill pad ljust
-    rjust center removeprefix removesuffix count find rfind isalnum isalpha isdigit
-    isspace islower isupper istitle isnumeric isdecimal isascii
-    """.split()
+    [
+        "lower",
+        "upper",
+        "title",
+        "capitalize",
+        "swapcase",
+        "casefold",
+        "strip",
+        "lstrip",
+        "rstrip",
+        "len",
+        "startswith",
+        "endswith",
+        "contains",
+        "match",
+        "fullmatch",
+        "replace",
+        "slice",
+        "slice_replace",
+        "get",
+        "zfill",
+        "pad",
+        "ljust",
+        "rjust",
+        "center",
+        "removeprefix",
+        "removesuffix",
+        "count",
+        "find",
+        "rfind",
+        "isalnum",
+        "isalpha",
+        "isdigit",
+        "isspace",
+        "islower",
+        "isupper",
+        "istitle",
+        "isnumeric",
+        "isdecimal",
+        "isascii",
+    ]
 )
 _TIME_PARTS: Final = frozenset(
-    """
-    year month day hour minute second microsecond nanosecond dayofweek day_of_week
-    weekday dayofyear day_of_year quarter days_in_month daysinmonth is_month_start
-    is_month_end is_quarter_start is_quarter_end is_year_start is_year_end is_leap_year
-    days seconds microseconds nanoseconds
-    """.split()
+    [
+        "year",
+        "month",
+        "day",
+        "hour",
+        "minute",
+        "second",
+        "microsecond",
+        "nanosecond",
+        "dayofweek",
+        "day_of_week",
+        "weekday",
+        "dayofyear",
+        "day_of_year",
+        "quarter",
+        "days_in_month",
+        "daysinmonth",
+        "is_month_start",
+        "is_month_end",
+        "is_quarter_start",
+        "is_quarter_end",
+        "is_year_start",
+        "is_year_end",
+        "is_leap_year",
+        "days",
+        "seconds",
+        "microseconds",
+        "nanoseconds",
+    ]
 )
 _TIME_METHODS: Final = frozenset({"total_seconds", "tz_convert"})
 

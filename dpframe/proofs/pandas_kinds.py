@@ -2,7 +2,7 @@
 
 # pandas' and pyarrow's dtypes are loosely typed.
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownVariableType=false
+# pyright: reportUnknownVariableType=false, reportMissingTypeStubs=false
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _unit(unit: str) -> Any:
 
 
 def zone_name(zone: object) -> str:
-    """Return the name of a time zone; a fixed offset is told by its instants, in UTC."""
+    """Return a time zone's name; a fixed offset is read by its instants, in UTC."""
     name = str(getattr(zone, "key", None) or zone)
     try:
         return ZoneInfo(name).key
@@ -166,10 +166,12 @@ def plain_dtype(dtype: Any) -> Any:
         return np.dtype(str(kind).lower())
     if kind == pl.String():
         return pd.StringDtype(na_value=np.nan)
+    return _plain_time(dtype, kind) if kind.is_temporal() else dtype
+
+
+def _plain_time(dtype: Any, kind: pl.DataType) -> Any:
     if kind == pl.Date():
         return np.dtype("datetime64[s]")
-    if not kind.is_temporal():
-        return dtype
     if isinstance(dtype, pd.CategoricalDtype):
         return dtype.categories.dtype
     arrow: Any = dtype.pyarrow_dtype

@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 import io
 import tokenize
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 
@@ -187,7 +187,7 @@ class _Reader:
             return reader(node)
         except (DPFrameError, RecursionError):
             raise
-        except Exception as error:  # between literals: 1 / 0, "a" - 1
+        except Exception as error:  # noqa: BLE001 - between literals: 1 / 0, "a" - 1
             msg = f"query cannot compute {ast.unparse(node)}: {type(error).__name__}."
             raise ParameterError(msg) from None
 
@@ -204,18 +204,17 @@ class _Reader:
         if name not in self._names:
             msg = f"query names @{name}, which is no variable here."
             raise ParameterError(msg)
-        value = self._names[name]
-        if isinstance(value, (set, frozenset, tuple, range)):
-            value = list(value)
+        value: Any = self._names[name]
         if isinstance(value, np.ndarray) and value.ndim == 1:
             value = value.tolist()
-        scalars = value if isinstance(value, list) else [value]
+        listed = isinstance(value, (list, tuple, set, frozenset, range))
+        scalars: list[Any] = list(cast("list[Any]", value)) if listed else [value]
         if any(literal_kind(scalar) is None for scalar in scalars):
             msg = f"query takes @{name} as a public number, text, time or list of them."
             raise NotProvedError(
-                msg, step="query", hint=f"it is a {type(value).__name__}."
+                msg, step="query", hint=f"it is a {type(self._names[name]).__name__}."
             )
-        return value
+        return scalars if listed else value
 
     def _list(self, node: ast.List | ast.Tuple) -> list[Any]:
         values = [self.read(each) for each in node.elts]
@@ -248,9 +247,9 @@ class _Reader:
         if operation is None:
             raise _refused(type(node.op).__name__)
         left, right = self.read(node.left), self.read(node.right)
-        if isinstance(node.op, ast.Pow) and not isinstance(left, RecordedColumn):
-            if not isinstance(right, RecordedColumn):
-                raise _refused("a power of two literals")
+        columns = [isinstance(side, RecordedColumn) for side in (left, right)]
+        if isinstance(node.op, ast.Pow) and not any(columns):
+            raise _refused("a power of two literals")
         if isinstance(left, list) or isinstance(right, list):
             raise _refused("arithmetic with a list")
         return operation(left, right)

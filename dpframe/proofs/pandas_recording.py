@@ -25,7 +25,7 @@ from dpframe.proofs.pandas_kinds import as_plain, column_kind, plain_dtype, prob
 from dpframe.values import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -61,7 +61,7 @@ class Recording:
 
     @property
     def is_numpy(self) -> bool:
-        """Whether the outcome is a plain numpy column, which may hold no missing int."""
+        """Whether the outcome is a numpy column, whose integers are never missing."""
         return isinstance(self.dtype, np.dtype)
 
 
@@ -149,7 +149,7 @@ def _evaluate(
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
+def quiet() -> Generator[None]:
     """Silence what pandas and numpy would say about values, and keep to numpy.
 
     numexpr takes over above some number of rows, with other last digits.
@@ -157,7 +157,7 @@ def quiet() -> Iterator[None]:
     with (
         warnings.catch_warnings(),
         np.errstate(all="ignore"),
-        pd.option_context("compute.use_numexpr", False),  # noqa: FBT003 - pandas' own way
+        pd.option_context("compute.use_numexpr", False),
     ):
         warnings.simplefilter("ignore")
         yield

@@ -253,7 +253,7 @@ def filler(column: Recording, value: Any, *, step: str, missing: bool = False) -
             msg = f"{step} mixes {column.dtype} and {value.dtype}."
             raise ParameterTypeError(msg, hint="cast one of them by astype first.")
     elif not scalar_fits(column, value):
-        msg = f"A column of {column.dtype} does not hold {value!r}."
+        msg = f"{step} puts {value!r} into a column of {column.dtype}."
         raise ParameterTypeError(msg, hint="cast it by astype first.")
     return value
 
@@ -264,7 +264,11 @@ def fill_missing(column: Recording, value: Any) -> Recording:
     if column.kind in {Kind.OBJECT, Kind.DECIMAL}:
         raise unsuited(step, column)
     value = filler(column, value, step=step)
-    return record_step(step, lambda rows, fill: rows.fillna(fill), column, value)
+
+    def fill(rows: Any, instead: Any) -> Any:
+        return rows.fillna(instead)
+
+    return record_step(step, fill, column, value)
 
 
 def cast_column(column: Recording, dtype: Any) -> Recording:
@@ -285,7 +289,11 @@ def cast_column(column: Recording, dtype: Any) -> Recording:
                 "or text), or cast before attaching."
             ),
         )
-    return record_step(step, lambda rows: rows.astype(target), column)
+
+    def cast(rows: Any) -> Any:
+        return rows.astype(target)
+
+    return record_step(step, cast, column)
 
 
 def _cast_is_safe(column: Recording, target: Any) -> bool:
@@ -330,4 +338,8 @@ def members(column: Recording, values: Sequence[Any]) -> Recording:
         same = (_kind(value) is Kind.BOOLEAN) is (column.kind is Kind.BOOLEAN)
         if not comparable(column, value) or not same:
             raise unsuited(step, column, value)
-    return record_step(step, lambda rows: rows.isin(listed), column)
+
+    def among(rows: Any) -> Any:
+        return rows.isin(listed)
+
+    return record_step(step, among, column)
