@@ -144,7 +144,11 @@ class Release(ABC, Generic[N]):
 
     @abstractmethod
     def saved_parts(self) -> dict[str, Any]:
-        """Return what `dpframe.load` rebuilds this kind from, beside the table."""
+        """Return what `dpframe.load` rebuilds this kind from.
+
+        Those of its parameters that a file can hold. Key columns, as ``"keys"``,
+        make the file a table.
+        """
 
     @abstractmethod
     def headline(self) -> str:

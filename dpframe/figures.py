@@ -240,13 +240,18 @@ class Figures:
 
     def distance(self, length: float) -> Any:
         """Return a length of the number line as a number or a timedelta."""
-        if self.column.kind is Kind.DATE:
-            return dt.timedelta(seconds=length * _DAY)
-        if self.column.kind.is_temporal:
-            return dt.timedelta(seconds=length / PER_SECOND[self.column.time_unit])
-        if self.column.kind is Kind.DECIMAL:
-            return length / 10**self.column.scale
-        return length
+        return column_length(self.column, length)
 
     def _cells(self, *, joint: bool) -> int:
         return len(self.values) if joint else 1
+
+
+def column_length(column: ColumnType, length: float) -> Any:
+    """Return a length of a column's number line as a number or a timedelta."""
+    if column.kind is Kind.DATE:
+        return dt.timedelta(seconds=length * _DAY)
+    if column.kind.is_temporal:
+        return dt.timedelta(seconds=length / PER_SECOND[column.time_unit])
+    if column.kind is Kind.DECIMAL:
+        return length / 10**column.scale
+    return length

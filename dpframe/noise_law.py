@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dpframe.figures import GridError
+from dpframe.figures import GridError, column_length
 from dpframe.noise import DiscreteLaplace, MaxNorm
 
 if TYPE_CHECKING:
-    from dpframe.figures import Figures
+    from dpframe.figures import ErrorLaw, Figures
+    from dpframe.values import ColumnType
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,16 +34,23 @@ class NoiseLaw:
     stddev: Any
 
     @classmethod
-    def of(cls, figures: Figures) -> NoiseLaw:
-        """Return the noise of some figures."""
+    def of(cls, error: ErrorLaw, column: ColumnType) -> NoiseLaw:
+        """Return the noise behind an error on the number line of a column."""
         scale: Any = None
-        error = figures.error
-        if isinstance(error, GridError) and not figures.rooted:
+        if isinstance(error, GridError):
             noise = error.noise
             if isinstance(noise, (DiscreteLaplace, MaxNorm)):
-                scale = figures.distance(float(noise.scale * error.unit))
-        stddev = figures.distance(float(figures.stddev().max()))
+                scale = column_length(column, float(noise.scale * error.unit))
+        stddev = column_length(column, float(error.stddev().max()))
         return cls(name=error.noise.name, scale=scale, stddev=stddev)
+
+    @classmethod
+    def of_figures(cls, figures: Figures) -> NoiseLaw:
+        """Return the noise in some figures."""
+        if figures.rooted:
+            stddev = figures.distance(float(figures.stddev().max()))
+            return cls(name=figures.error.noise.name, scale=None, stddev=stddev)
+        return cls.of(figures.error, figures.column)
 
     def __str__(self) -> str:
         if self.scale is None:

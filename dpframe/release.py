@@ -93,7 +93,7 @@ class ScalarRelease(Release[N]):
     @property
     def noise(self) -> NoiseLaw:
         """The family and scale of the noise, in the answer's unit."""
-        return NoiseLaw.of(self._figures)
+        return NoiseLaw.of_figures(self._figures)
 
     @property
     def low_count(self) -> bool:
@@ -300,7 +300,7 @@ class TableRelease(Release[N]):
     @property
     def noise(self) -> NoiseLaw | dict[str, NoiseLaw]:
         """The family and scale of the noise; by measure where there are several."""
-        laws = {measure.name: NoiseLaw.of(measure) for measure in self._figures}
+        laws = {measure.name: NoiseLaw.of_figures(measure) for measure in self._figures}
         return laws if len(laws) > 1 else laws[self._figures[0].name]
 
     @property
@@ -392,8 +392,9 @@ class TableRelease(Release[N]):
         return self._figures
 
     def saved_parts(self) -> dict[str, Any]:
-        """Return what `dpframe.load` rebuilds this kind from, beside the keys."""
+        """Return what `dpframe.load` rebuilds this kind from."""
         return {
+            "keys": self._keys,
             "figures": self._figures,
             "title": self._title,
             "sampling": self._sampling,

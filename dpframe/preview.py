@@ -1,0 +1,141 @@
+"""What a release would cost and look like, told before anything is read or spent."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+from decimal import ROUND_FLOOR
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from dpframe.answer import PRINTED
+from dpframe.errors import ParameterError
+from dpframe.figures import column_length
+from dpframe.goal import checked_confidence, checked_rows
+from dpframe.measure import release
+from dpframe.noise_law import NoiseLaw
+from dpframe.privacy.loss import decimal_text
+from dpframe.rounding import error_text
+from dpframe.table import cell_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+
+    from dpframe.figures import ErrorLaw
+    from dpframe.frame import PrivateFrame
+    from dpframe.measure import Query
+    from dpframe.privacy.loss import Loss
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, repr=False)
+class Preview(Generic[R]):
+    """A planned release; nothing of the data is in it.
+
+    Attributes
+    ----------
+    frame : PrivateFrame
+        What would be read.
+    query : Query
+        The plan.
+    rows : int or None
+        A public guess of the number of rows, for errors that depend on it.
+
+    Examples
+    --------
+    A preview prints its error and what would remain to be spent:
+
+    ``Preview(count by decade, 7 rows, ± 50 each, ε=0.3 of 2.1 left, nothing spent)``
+    """
+
+    frame: PrivateFrame
+    query: Query[R]
+    rows: int | None = None
+
+    @property
+    def cost(self) -> Loss:
+        """What the release would cost."""
+        return self.query.cost
+
+    @property
+    def schema(self) -> dict[str, pl.DataType]:
+        """Names and dtypes of the release's table (of one row for one figure)."""
+        found: Mapping[str, pl.DataType] = self.query.outlook.schema
+        return dict(found)
+
+    @property
+    def noise(self) -> NoiseLaw:
+        """The family and scale of the noise, in the answer's unit.
+
+        Raises
+        ------
+        ParameterError
+            If it depends on the number of rows and no guess was given.
+        """
+        return NoiseLaw.of(self._error(None), self.query.outlook.column)
+
+    def accuracy(
+        self, confidence: float = 0.95, *, joint: bool = False, rows: int | None = None
+    ) -> Any:
+        """Return the half-width of a cell's noise: a float, or a timedelta for times.
+
+        Parameters
+        ----------
+        confidence : float, default 0.95
+            In ``(0, 1)``: of each cell, or of all together where `joint`.
+        joint : bool, default False
+            Whether all cells keep it together, as `within=` asks.
+        rows : int, optional
+            A public guess of the number of rows. Default: that of the preview.
+
+        Raises
+        ------
+        ParameterError
+            If the error depends on the number of rows and no guess was given.
+        """
+        outlook = self.query.outlook
+        width = self._error(rows).half_width(
+            checked_confidence(confidence), cells=outlook.cells if joint else 1
+        )
+        return column_length(outlook.column, float(width.max()))
+
+    def release(self) -> R:
+        """Charge the cost and release; every call is a fresh release and charge.
+
+        Raises
+        ------
+        BudgetExceededError
+            If it costs more than what remains. Nothing is spent.
+        """
+        return release(self.frame, self.query)
+
+    def _error(self, rows: int | None) -> ErrorLaw:
+        guess = self.rows if rows is None else checked_rows(rows)
+        error = self.query.outlook.error(guess)
+        if error is None:
+            msg = "This error depends on the number of rows, which is private."
+            raise ParameterError(msg, hint="pass a public guess as rows=.")
+        return error
+
+    def __repr__(self) -> str:
+        outlook = self.query.outlook
+        parts = [cell_text(outlook.title)]
+        error = outlook.error(self.rows)
+        if error is not None:
+            width = float(error.half_width(PRINTED, cells=1).max())
+            each = " each" if outlook.cells > 1 else ""
+            parts.append(f"± {error_text(outlook.column, width)}{each}")
+        elif outlook.formula is not None:
+            parts.append(f"± {outlook.formula}")
+        parts.append(f"{self.cost} of {self._left()} left")
+        return f"Preview({', '.join(parts)}, nothing spent)"
+
+    def _repr_html_(self) -> str:
+        return f"<div>{html.escape(repr(self))}</div>"
+
+    def _left(self) -> str:
+        left = self.frame.private_state.accountant.remaining
+        amount = left.epsilon if left.epsilon is not None else left.rho
+        return "0" if not amount else decimal_text(amount, ROUND_FLOOR)
