@@ -41,6 +41,15 @@ from dpframe.proofs.pandas_rules import (
     members,
     unsuited,
 )
+from dpframe.proofs.pandas_vocabulary import (
+    COLUMN_HINTS,
+    INCLUSIVE,
+    TEXT_METHODS,
+    TIME_METHODS,
+    TIME_PARTS,
+    UFUNC_SYMBOLS,
+    UFUNCS,
+)
 from dpframe.values import Kind, listed_values
 
 if TYPE_CHECKING:
@@ -178,33 +187,8 @@ def _not_a_value(step: str, *, hint: str | None = None) -> NotProvedTypeError:
 
 def _not_elementwise(name: str, on: str) -> NotProvedAttributeError:
     msg = f"{name} on {on} is not known to work row by row."
-    hint = _COLUMN_HINTS.get(name, "write it as elementwise operations on columns.")
+    hint = COLUMN_HINTS.get(name, "write it as elementwise operations on columns.")
     return NotProvedAttributeError(msg, step=name, hint=hint)
-
-
-_RELEASED: Final = "release it: .dp.{0}(...), and use its value."
-_COLUMN_HINTS: Final[dict[str, str]] = {
-    **{
-        name: _RELEASED.format(name)
-        for name in ("mean", "sum", "median", "std", "var", "count", "quantile")
-    },
-    "min": "declare bounds, or release .dp.suggest_bounds(...).",
-    "max": "declare bounds, or release .dp.suggest_bounds(...).",
-    "nunique": "release it: .dp.n_unique(...).",
-    "unique": "release it: .dp.discover_keys(...).",
-    "value_counts": _RELEASED.format("value_counts"),
-    "apply": "write the function as elementwise operations on the column itself.",
-    "map": "write where() or comparisons: a function or mapping is not recorded.",
-    "replace": "write where(), or .str.replace() for text.",
-    "shift": "rows have no order here.",
-    "diff": "rows have no order here.",
-    "rank": "ranks depend on all rows.",
-    "cumsum": "rows have no order here.",
-    "values": "values are private.",
-    "index": "index labels are dropped at attach.",
-    "shape": "the number of rows is private: release .dp.count(...).",
-    "date": 'cast by .astype("datetime64[s]") or use .dt.year, .dt.month, .dt.day.',
-}
 
 
 def _unwrap(value: Any) -> Any:
@@ -308,9 +292,9 @@ class RecordedColumn:
     ) -> RecordedColumn:
         """Tell which values lie between two others."""
         _refuse_options("between", options)
-        symbols = _INCLUSIVE.get(inclusive)
+        symbols = INCLUSIVE.get(inclusive)
         if symbols is None:
-            msg = f"inclusive must be one of {', '.join(_INCLUSIVE)}."
+            msg = f"inclusive must be one of {', '.join(INCLUSIVE)}."
             raise ParameterError(msg)
         low = binary(symbols[0], self.recording, _unwrap(left))
         high = binary(symbols[1], self.recording, _unwrap(right))
@@ -401,8 +385,8 @@ class RecordedColumn:
         self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any
     ) -> RecordedColumn:
         name = ufunc.__name__
-        symbol = _UFUNC_SYMBOLS.get(name)
-        if method != "__call__" or options or not (symbol or name in _UFUNCS):
+        symbol = UFUNC_SYMBOLS.get(name)
+        if method != "__call__" or options or not (symbol or name in UFUNCS):
             msg = f"numpy's {name} is not known to work row by row in this form."
             raise NotProvedTypeError(msg, step=f"np.{name}")
         if symbol is not None and len(inputs) == ufunc.nin == 2:  # noqa: PLR2004 - binary
@@ -464,14 +448,6 @@ class RecordedColumn:
         raise _not_a_value("array")
 
 
-_INCLUSIVE: Final = {
-    "both": (">=", "<="),
-    "left": (">=", "<"),
-    "right": (">", "<="),
-    "neither": (">", "<"),
-}
-
-
 def _add_operators() -> None:
     """Give the stand-in Python's operators and pandas' methods of the same meaning."""
 
@@ -501,144 +477,6 @@ def _add_operators() -> None:
 
 _add_operators()
 
-_UFUNCS: Final = frozenset(
-    [
-        "log",
-        "log2",
-        "log10",
-        "log1p",
-        "exp",
-        "exp2",
-        "expm1",
-        "sqrt",
-        "cbrt",
-        "square",
-        "absolute",
-        "fabs",
-        "sign",
-        "floor",
-        "ceil",
-        "trunc",
-        "rint",
-        "negative",
-        "sin",
-        "cos",
-        "tan",
-        "arcsin",
-        "arccos",
-        "arctan",
-        "sinh",
-        "cosh",
-        "tanh",
-        "arcsinh",
-        "arccosh",
-        "arctanh",
-        "deg2rad",
-        "rad2deg",
-        "isnan",
-        "isinf",
-        "isfinite",
-    ]
-)
-_UFUNC_SYMBOLS: Final[dict[str, str]] = {
-    "add": "+",
-    "subtract": "-",
-    "multiply": "*",
-    "divide": "/",
-    "true_divide": "/",
-    "floor_divide": "//",
-    "remainder": "%",
-    "power": "**",
-    "equal": "==",
-    "not_equal": "!=",
-    "less": "<",
-    "less_equal": "<=",
-    "greater": ">",
-    "greater_equal": ">=",
-    "bitwise_and": "&",
-    "bitwise_or": "|",
-    "bitwise_xor": "^",
-    "logical_and": "&",
-    "logical_or": "|",
-    "logical_xor": "^",
-}
-
-_TEXT_METHODS: Final = frozenset(
-    [
-        "lower",
-        "upper",
-        "title",
-        "capitalize",
-        "swapcase",
-        "casefold",
-        "strip",
-        "lstrip",
-        "rstrip",
-        "len",
-        "startswith",
-        "endswith",
-        "contains",
-        "match",
-        "fullmatch",
-        "replace",
-        "slice",
-        "slice_replace",
-        "get",
-        "zfill",
-        "pad",
-        "ljust",
-        "rjust",
-        "center",
-        "removeprefix",
-        "removesuffix",
-        "count",
-        "find",
-        "rfind",
-        "isalnum",
-        "isalpha",
-        "isdigit",
-        "isspace",
-        "islower",
-        "isupper",
-        "istitle",
-        "isnumeric",
-        "isdecimal",
-        "isascii",
-    ]
-)
-_TIME_PARTS: Final = frozenset(
-    [
-        "year",
-        "month",
-        "day",
-        "hour",
-        "minute",
-        "second",
-        "microsecond",
-        "nanosecond",
-        "dayofweek",
-        "day_of_week",
-        "weekday",
-        "dayofyear",
-        "day_of_year",
-        "quarter",
-        "days_in_month",
-        "daysinmonth",
-        "is_month_start",
-        "is_month_end",
-        "is_quarter_start",
-        "is_quarter_end",
-        "is_year_start",
-        "is_year_end",
-        "is_leap_year",
-        "days",
-        "seconds",
-        "microseconds",
-        "nanoseconds",
-    ]
-)
-_TIME_METHODS: Final = frozenset({"total_seconds", "tz_convert"})
-
 
 @final
 class RecordedAccessor:
@@ -658,11 +496,11 @@ class RecordedAccessor:
             raise AttributeError(name)
         text = f"{self._column.text}.{self._accessor}.{name}"
         accessor = self._accessor
-        if accessor == "dt" and name in _TIME_PARTS:
+        if accessor == "dt" and name in TIME_PARTS:
             return RecordedColumn(
                 record_step(text, lambda rows: getattr(rows.dt, name), self._column)
             )
-        if name not in (_TEXT_METHODS if accessor == "str" else _TIME_METHODS):
+        if name not in (TEXT_METHODS if accessor == "str" else TIME_METHODS):
             raise _not_elementwise(name, f".{accessor}")
 
         def call(*args: Any, **options: Any) -> RecordedColumn:

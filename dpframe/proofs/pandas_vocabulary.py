@@ -1,0 +1,122 @@
+"""What is known of pandas and numpy: names of elementwise, infallible operations."""
+
+from __future__ import annotations
+
+from typing import Final
+
+UFUNCS: Final = frozenset(
+    [
+        *("log", "log2", "log10", "log1p", "exp", "exp2"),
+        *("expm1", "sqrt", "cbrt", "square", "absolute", "fabs"),
+        *("sign", "floor", "ceil", "trunc", "rint", "negative"),
+        *("sin", "cos", "tan", "arcsin", "arccos", "arctan"),
+        *("sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh"),
+        *("deg2rad", "rad2deg", "isnan", "isinf", "isfinite"),
+    ]
+)
+"""numpy functions of one number."""
+
+UFUNC_SYMBOLS: Final[dict[str, str]] = {
+    "add": "+",
+    "subtract": "-",
+    "multiply": "*",
+    "divide": "/",
+    "true_divide": "/",
+    "floor_divide": "//",
+    "remainder": "%",
+    "power": "**",
+    "equal": "==",
+    "not_equal": "!=",
+    "less": "<",
+    "less_equal": "<=",
+    "greater": ">",
+    "greater_equal": ">=",
+    "bitwise_and": "&",
+    "bitwise_or": "|",
+    "bitwise_xor": "^",
+    "logical_and": "&",
+    "logical_or": "|",
+    "logical_xor": "^",
+}
+"""numpy functions that are operators."""
+
+TEXT_METHODS: Final = frozenset(
+    [
+        *("lower", "upper", "title", "capitalize", "swapcase", "casefold"),
+        *("strip", "lstrip", "rstrip", "len", "startswith", "endswith"),
+        *("contains", "match", "fullmatch", "replace", "slice", "slice_replace"),
+        *("get", "zfill", "pad", "ljust", "rjust", "center"),
+        *("removeprefix", "removesuffix", "count", "find", "rfind", "isalnum"),
+        *("isalpha", "isdigit", "isspace", "islower", "isupper", "istitle"),
+        *("isnumeric", "isdecimal", "isascii"),
+    ]
+)
+"""Methods of `.str`; those that can fail on a value (index, encode) are not here."""
+
+TIME_PARTS: Final = frozenset(
+    [
+        *("year", "month", "day", "hour", "minute", "second"),
+        *(
+            "microsecond",
+            "nanosecond",
+            "dayofweek",
+            "day_of_week",
+            "weekday",
+            "dayofyear",
+        ),
+        *(
+            "day_of_year",
+            "quarter",
+            "days_in_month",
+            "daysinmonth",
+            "is_month_start",
+            "is_month_end",
+        ),
+        *(
+            "is_quarter_start",
+            "is_quarter_end",
+            "is_year_start",
+            "is_year_end",
+            "is_leap_year",
+            "days",
+        ),
+        *("seconds", "microseconds", "nanoseconds"),
+    ]
+)
+"""Attributes of `.dt`."""
+
+TIME_METHODS: Final = frozenset({"total_seconds", "tz_convert"})
+"""Methods of `.dt`; rounding and localizing can leave the calendar."""
+
+INCLUSIVE: Final = {
+    "both": (">=", "<="),
+    "left": (">=", "<"),
+    "right": (">", "<="),
+    "neither": (">", "<"),
+}
+"""Comparisons that `between` stands for."""
+
+_RELEASED: Final = "release it: .dp.{0}(...), and use its value."
+COLUMN_HINTS: Final[dict[str, str]] = {
+    **{
+        name: _RELEASED.format(name)
+        for name in ("mean", "sum", "median", "std", "var", "count", "quantile")
+    },
+    "min": "declare bounds, or release .dp.suggest_bounds(...).",
+    "max": "declare bounds, or release .dp.suggest_bounds(...).",
+    "nunique": "release it: .dp.n_unique(...).",
+    "unique": "release it: .dp.discover_keys(...).",
+    "value_counts": _RELEASED.format("value_counts"),
+    "apply": "write the function as elementwise operations on the column itself.",
+    "map": "write where() or comparisons: a function or mapping is not recorded.",
+    "replace": "write where(), or .str.replace() for text.",
+    "shift": "rows have no order here.",
+    "diff": "rows have no order here.",
+    "rank": "ranks depend on all rows.",
+    "cumsum": "rows have no order here.",
+    "values": "values are private.",
+    "index": "index labels are dropped at attach.",
+    "shape": "the number of rows is private: release .dp.count(...).",
+    "date": 'cast by .astype("datetime64[s]") or use .dt.year, .dt.month, .dt.day.',
+}
+"""What to write instead of what a column does not have here."""
