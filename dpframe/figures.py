@@ -219,7 +219,7 @@ class Figures:
 
     def value(self, cell: int = 0) -> Any:
         """Return a value as the column's own Python type."""
-        return self.column.value(Fraction(self.values[cell]))
+        return self.column.value(Fraction(self.values.item(cell)))
 
     def series(
         self, numbers: Array | None = None, name: str | None = None
@@ -235,7 +235,7 @@ class Figures:
                     [min(max(int(x), _INT64[0]), _INT64[1]) for x in points], np.int64
                 )
             return pl.Series(label, points).cast(pl.Int64)
-        cells = [self.column.value(Fraction(point)) for point in points]
+        cells = [self.column.value(Fraction(point)) for point in points.tolist()]
         return pl.Series(label, cells, dtype=self.column.dtype)
 
     def distance(self, length: float) -> Any:

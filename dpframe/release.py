@@ -87,7 +87,7 @@ class ScalarRelease(Release[N]):
     @property
     def raw(self) -> Any:
         """The unbiased noisy figure, or several of them by name."""
-        numbers = {k: _number(v[0]) for k, v in self._figures.raw.items()}
+        numbers = {k: _number(v.item(0)) for k, v in self._figures.raw.items()}
         return next(iter(numbers.values())) if len(numbers) == 1 else numbers
 
     @property
@@ -145,7 +145,7 @@ class ScalarRelease(Release[N]):
             population=population,
         )
         column = self._figures.column
-        points = (_end(column, lower[0]), _end(column, upper[0]))
+        points = (_end(column, lower.item(0)), _end(column, upper.item(0)))
         return Interval(*points)
 
     def interval_columns(self, confidence: float) -> list[pl.Series]:
@@ -500,14 +500,13 @@ def low_counts(figures: Figures) -> Array:
 
 
 def _number(value: Any) -> int | float:
-    """Return a noisy figure as an int where its array holds whole numbers."""
-    number: float = value if isinstance(value, int) else np.asarray(value).item()
-    return number if isinstance(number, int) else float(number)
+    """Return a noisy figure: an int where its array holds whole numbers."""
+    return value if isinstance(value, int) else float(value)
 
 
-def _end(column: ColumnType, point: Any) -> Any:
+def _end(column: ColumnType, point: float) -> Any:
     """Return an end of an interval in the column's type; a float where infinite."""
-    return column.value(Fraction(point)) if math.isfinite(point) else float(point)
+    return column.value(Fraction(point)) if math.isfinite(point) else point
 
 
 def _beside(keys: pl.DataFrame, columns: list[pl.Series]) -> pl.DataFrame:

@@ -48,7 +48,7 @@ class Shown(NamedTuple):
 def shown_cell(figures: Figures, cell: int, error: float) -> Shown:
     """Return one figure and its error (number-line units) as text."""
     column = figures.column
-    value = Fraction(figures.values[cell])
+    value = Fraction(figures.values.item(cell))
     if column.kind is Kind.INTEGER:
         return Shown(str(round(value)), error_text(column, error))
     if column.kind is Kind.DATE:
