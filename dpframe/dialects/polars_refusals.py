@@ -79,13 +79,13 @@ def private_way(name: str) -> str:
 
 
 PROTOCOLS: Final = {
-    "__len__": ("len", _COUNT),
+    "__len__": ("len()", _COUNT),
     "__iter__": ("iteration", _LOOK),
     "__contains__": ("in", ".dp.value_counts(column, keys=[value], epsilon=...)."),
-    "__bool__": ("a truth value", "compare a release's .value instead."),
-    "__array__": ("a numpy array", _EXPORT),
-    "__dataframe__": ("an interchange frame", _EXPORT),
-    "__arrow_c_stream__": ("an Arrow stream", _EXPORT),
+    "__bool__": ("truth value", "compare a release's .value instead."),
+    "__array__": ("numpy array", _EXPORT),
+    "__dataframe__": ("interchange frame", _EXPORT),
+    "__arrow_c_stream__": ("Arrow stream", _EXPORT),
     "__getitem__": ("[...]", '.select("column"), or .filter(condition).'),
     "__setitem__": ("[...] =", ".with_columns(name=expression)."),
     "__delitem__": ("del [...]", '.drop("column").'),

@@ -30,6 +30,7 @@ from dpframe.proofs.polars_hints import reason
 from dpframe.proofs.polars_tree import (
     Node,
     build,
+    column_names,
     head,
     items,
     pairs,
@@ -56,6 +57,7 @@ _FRAGILE_WORDS: Final = (
     *("Decimal", "List", "Array", "Struct", "Split", "Extract", "Nanoseconds"),
     *("include_breaks", "include_intervals"),
 )
+_UTC: Final = {"inner": "UTC"}
 _LARGEST_EXPONENT: Final = 2**32 - 1
 
 
@@ -81,16 +83,12 @@ def prove(expr: pl.Expr, *, schema: Mapping[str, pl.DataType]) -> None:
     step = step_text(expr)
     tree = read_tree(expr)
     if tree is None:
-        raise NotProvedError(
-            f"A Python function cannot be shown to look at one row alone: {step}.",
-            step=step,
-            hint="write the step with Polars' own expressions.",
-        )
-    proof = _Proof(schema=schema, step=step, fragile=_is_fragile(tree, schema))
+        raise _refusal("AnonymousFunction", step)
     try:
-        proof.walk(tree)
+        fragile = _is_fragile(tree, schema)
+        _Proof(schema=schema, step=step, fragile=fragile).walk(tree)
     except RecursionError:
-        proof.refuse("Deep")
+        raise _refusal("Deep", step) from None
 
 
 def expand(expr: pl.Expr, *, schema: Mapping[str, pl.DataType]) -> pl.Expr:
@@ -167,7 +165,7 @@ class _Proof:
             "Function": self._function,
         }
         if name not in steps:
-            self.refuse(name)
+            self._refuse(name)
         return steps[name](body)
 
     def _column(self, name: Node) -> bool:
@@ -179,19 +177,19 @@ class _Proof:
         kind, value = head(body)
         known = {"Dyn": {"Int", "Float", "Str"}, "Scalar": _SCALARS}.get(kind, set())
         if head(value)[0] not in known:
-            self.refuse("Literal.Series" if kind == "Series" else "Literal")
+            self._refuse("Literal.Series" if kind == "Series" else "Literal")
         return False
 
     def _alias(self, body: Node) -> bool:
         parts = items(body)
         if len(parts) != 2 or not isinstance(parts[1], str):  # noqa: PLR2004 - and name
-            self.refuse("Alias")
+            self._refuse("Alias")
         return self.walk(parts[0])
 
     def _renamed(self, body: Node) -> bool:
         parts = self._parts("RenameAlias", body, "function", "expr")
         if head(parts["function"])[0] not in _RENAMERS:
-            self.refuse("AnonymousFunction")
+            self._refuse("AnonymousFunction")
         return self.walk(parts["expr"])
 
     def _choice(self, body: Node) -> bool:
@@ -205,22 +203,22 @@ class _Proof:
         operator, sides = parts["op"], [parts["left"], parts["right"]]
         reads = [self.walk(side) for side in sides]
         if operator not in OPERATORS:
-            self.refuse(str(operator))
+            self._refuse(str(operator))
         if operator not in ARITHMETIC:
             self._check_mixing(sides, dates=False)
         elif self.fragile:
             for dtype in (*self._dtypes(sides[0]), *self._dtypes(sides[1])):
                 if dtype.is_decimal() or dtype.is_nested():
-                    self.refuse("Decimal" if dtype.is_decimal() else "Nested")
+                    self._refuse("Decimal" if dtype.is_decimal() else "Nested")
         return any(reads)
 
     def _cast(self, body: Node) -> bool:
         parts = self._parts("Cast", body, "expr", "dtype", "options")
         reads = self.walk(parts["expr"])
         if parts["options"] not in ("Strict", "NonStrict", "Overflowing"):
-            self.refuse("Cast")
+            self._refuse("Cast")
         if head(parts["dtype"])[0] != "Literal":
-            self.refuse("Cast")
+            self._refuse("Cast")
         if not reads:
             return False
         sources = self._dtypes(parts["expr"])
@@ -230,13 +228,13 @@ class _Proof:
                 categorical = isinstance(source, pl.Categorical) or isinstance(
                     target, pl.Categorical
                 )
-                self.refuse("Cast.Categorical" if categorical else "Cast")
+                self._refuse("Cast.Categorical" if categorical else "Cast")
             if parts["options"] == "Strict" and not cast_never_fails(source, target):
-                self.refuse("Cast.Strict")
+                self._refuse("Cast.Strict")
             if parts["options"] == "Overflowing" and not (
                 source.is_integer() and target.is_integer()
             ):
-                self.refuse("Cast")
+                self._refuse("Cast")
         return True
 
     def _function(self, body: Node) -> bool:
@@ -252,13 +250,13 @@ class _Proof:
             return self._strptime(arguments, options)
         rule = FUNCTIONS.get(name)
         if rule is None:
-            self.refuse(name)
+            self._refuse(name)
         self._check_options(name, rule, options)
         if len(arguments) < rule.at_least:
-            self.refuse(name)
+            self._refuse(name)
         reads = [self.walk(argument) for argument in arguments]
         if any(reads[rule.reading :]):
-            self.refuse("argument")
+            self._refuse("argument")
         if any(reads):
             self._check_dtypes(name, rule, arguments, options)
         return any(reads)
@@ -266,7 +264,7 @@ class _Proof:
     def _check_options(self, name: str, rule: Rule, options: Node) -> None:
         fits = options is None if rule.options is None else rule.options(options)
         if not fits:
-            self.refuse(name)
+            self._refuse(name)
 
     def _check_dtypes(
         self, name: str, rule: Rule, arguments: Sequence[Node], options: Node
@@ -276,13 +274,13 @@ class _Proof:
         if name in {"SumHorizontal", "MeanHorizontal"} and any(
             dtype.is_decimal() for part in arguments for dtype in self._dtypes(part)
         ):
-            self.refuse("Decimal")
+            self._refuse("Decimal")
         if not rule.zoned and any(map(_is_zoned, self._dtypes(arguments[0]))):
-            self.refuse("Zone")
+            self._refuse("Zone")
         if name == "Pow.Generic":
             self._power(*arguments[:2])
         if name == "Boolean.IsIn" and head(arguments[1])[0] != "Literal":
-            self.refuse(name)
+            self._refuse(name)
         if name == "TemporalExpr.CastTimeUnit":
             before = self._dtypes(arguments[0])
             function = {"TemporalExpr": {"CastTimeUnit": options}}
@@ -290,7 +288,7 @@ class _Proof:
                 {"Function": {"input": arguments, "function": function}}
             )
             if not all(map(cast_never_fails, before, after)):
-                self.refuse(name)
+                self._refuse(name)
         if name == "TemporalExpr.ReplaceTimeZone":
             self._replace_zone(options, arguments[1])
 
@@ -304,43 +302,45 @@ class _Proof:
         kind, value = head(exponent)
         number = head(head(value)[1])[1] if kind == "Literal" else None
         if not isinstance(number, int) or not 0 <= number <= _LARGEST_EXPONENT:
-            self.refuse("Pow.Generic")
+            self._refuse("Pow.Generic")
 
     def _replace_zone(self, options: Node, ambiguous: Node) -> None:
         if len(items(options)) != 2:  # noqa: PLR2004 - zone, what to do without one
-            self.refuse("TemporalExpr.ReplaceTimeZone")
+            self._refuse("TemporalExpr.ReplaceTimeZone")
         zone, missing = items(options)
-        if zone is None or pairs(zone).get("inner") == "UTC":
+        if zone is None or zone == _UTC:
             return
         if missing != "Null" or _text(ambiguous) not in {"earliest", "latest", "null"}:
-            self.refuse("TemporalExpr.ReplaceTimeZone")
+            self._refuse("TemporalExpr.ReplaceTimeZone")
 
     def _strptime(self, arguments: Sequence[Node], options: Node) -> bool:
         parts = items(options)
         if len(parts) != 2 or len(arguments) != 2:  # noqa: PLR2004 - text, ambiguous
-            self.refuse("StringExpr.Strptime")
+            self._refuse("StringExpr.Strptime")
         given = pairs(parts[1])
         if given.keys() != {"format", "strict", "exact", "cache"}:
-            self.refuse("StringExpr.Strptime")
+            self._refuse("StringExpr.Strptime")
         if given["strict"] is not False or not isinstance(given["format"], str):
-            self.refuse("StringExpr.Strptime")
-        kind, dtype = head(head(parts[0])[1])
-        zone = items(dtype)[1] if kind == "Datetime" and len(items(dtype)) > 1 else None
-        if zone is not None and pairs(zone).get("inner") != "UTC":
-            self.refuse("Zone")
+            self._refuse("StringExpr.Strptime")
+        literal, dtype = head(parts[0])
+        kind, unit_and_zone = head(dtype)
+        if literal != "Literal" or kind not in {"Date", "Datetime", "Time"}:
+            self._refuse("StringExpr.Strptime")
+        if kind == "Datetime" and items(unit_and_zone)[1:] not in ([None], [_UTC]):
+            self._refuse("Zone")
         if self.walk(arguments[1]):
-            self.refuse("argument")
+            self._refuse("argument")
         return self.walk(arguments[0])
 
     def _replace_strict(self, arguments: Sequence[Node], options: Node) -> bool:
         if len(arguments) != 4:  # noqa: PLR2004 - column, old, new, default
-            self.refuse("ReplaceStrict")
+            self._refuse("ReplaceStrict")
         reads = [self.walk(argument) for argument in arguments]
         given = pairs(options)
         if given.keys() != {"return_dtype"} or any(reads[1:3]):
-            self.refuse("argument")
+            self._refuse("argument")
         if given["return_dtype"] is not None and reads[3]:
-            self.refuse("ReplaceStrict")
+            self._refuse("ReplaceStrict")
         self._check_mixing(arguments[2:])
         return any(reads)
 
@@ -352,20 +352,20 @@ class _Proof:
         if sum(head(part)[0] != "Literal" for part in parts) > 1 and any(
             dtype.is_decimal() and dtype != other for dtype in found for other in found
         ):
-            self.refuse("Decimal")
+            self._refuse("Decimal")
         if (
             dates
             and any(isinstance(dtype, pl.Date) for dtype in found)
             and any(map(_in_nanoseconds, found))
         ):
-            self.refuse("Nanoseconds")
+            self._refuse("Nanoseconds")
 
     def _dtypes(self, node: Node) -> list[pl.DataType]:
         frame = pl.LazyFrame(schema=dict(self.schema))
         try:
             part = build(node)
         except PolarsError:
-            self.refuse("Deep")
+            self._refuse("Deep")
         try:
             return frame.select(part).collect_schema().dtypes()
         except PolarsError as error:
@@ -375,20 +375,26 @@ class _Proof:
     def _parts(self, name: str, body: Node, *expected: str) -> dict[str, Node]:
         found = pairs(body)
         if tuple(sorted(found)) != tuple(sorted(expected)):
-            self.refuse(name)
+            self._refuse(name)
         return {key: found[key] for key in expected}
 
-    def refuse(self, what: str) -> NoReturn:
-        fact, hint = reason(what)
-        raise NotProvedError(f"{fact}: {self.step}.", step=self.step, hint=hint)
+    def _refuse(self, what: str) -> NoReturn:
+        raise _refusal(what, self.step)
+
+
+def _refusal(what: str, step: str) -> NotProvedError:
+    fact, hint = reason(what)
+    return NotProvedError(f"{fact}: {step}.", step=step, hint=hint)
 
 
 def _is_fragile(tree: Node, schema: Mapping[str, pl.DataType]) -> bool:
-    """Return whether Decimals, lists or nanoseconds may occur anywhere."""
+    """Return whether Decimals, lists or nanoseconds may occur in an expression."""
     words = json.dumps(tree)
+    read = schema if '"Selector"' in words else column_names(tree)
     return any(word in words for word in _FRAGILE_WORDS) or any(
         dtype.is_decimal() or dtype.is_nested() or _in_nanoseconds(dtype)
-        for dtype in schema.values()
+        for name, dtype in schema.items()
+        if name in read
     )
 
 

@@ -86,6 +86,15 @@ def replace_selectors(node: Node, names: dict[str, list[str]]) -> Node:
     )
 
 
+def column_names(node: Node) -> set[str]:
+    """Return the columns that a tree reads by name."""
+    name, body = head(node)
+    if name == "Column":
+        return {str(body)}
+    parts = (*pairs(node).values(), *items(node))
+    return {found for part in parts for found in column_names(part)}
+
+
 def selectors(node: Node) -> Iterator[str]:
     """Yield the selectors of a tree as JSON text, except lists of names."""
     if _is_selector(node):
