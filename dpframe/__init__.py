@@ -1,3 +1,73 @@
-"""Differentially private releases from pandas and Polars frames."""
+"""Differentially private releases from pandas and Polars frames.
+
+Importing registers ``.dp`` on the frames of both libraries.
+"""
 
 from __future__ import annotations
+
+from dpframe.answer import Release
+from dpframe.attach import AccessorConflictWarning, attach, register
+from dpframe.dialects.pandas import PrivatePandas
+from dpframe.dialects.polars import PrivatePolars
+from dpframe.errors import (
+    BoundsRequiredError,
+    BudgetExceededError,
+    ColumnNotFoundError,
+    DomainRequiredError,
+    DPFrameError,
+    EvaluationError,
+    LedgerBusyError,
+    LedgerCorruptError,
+    LedgerError,
+    MissingExtraError,
+    NotAttachedError,
+    NotProvedError,
+    ParameterError,
+    ParameterTypeError,
+    PrivacyError,
+    RandomnessError,
+)
+from dpframe.frame import PrivateFrame
+from dpframe.mean_cov import MeanCov
+from dpframe.preview import Preview
+from dpframe.privacy.accountant import Accountant
+from dpframe.privacy.loss import Loss
+from dpframe.release import ScalarRelease, TableRelease
+from dpframe.storage import load
+from dpframe.table import Table
+
+__all__ = [
+    "AccessorConflictWarning",
+    "Accountant",
+    "BoundsRequiredError",
+    "BudgetExceededError",
+    "ColumnNotFoundError",
+    "DPFrameError",
+    "DomainRequiredError",
+    "EvaluationError",
+    "LedgerBusyError",
+    "LedgerCorruptError",
+    "LedgerError",
+    "Loss",
+    "MeanCov",
+    "MissingExtraError",
+    "NotAttachedError",
+    "NotProvedError",
+    "ParameterError",
+    "ParameterTypeError",
+    "Preview",
+    "PrivacyError",
+    "PrivateFrame",
+    "PrivatePandas",
+    "PrivatePolars",
+    "RandomnessError",
+    "Release",
+    "ScalarRelease",
+    "Table",
+    "TableRelease",
+    "attach",
+    "load",
+    "register",
+]
+
+register()

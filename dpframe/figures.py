@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -52,6 +52,10 @@ class ErrorLaw(Protocol):
         """Return the standard deviation of the noise, shaped as `half_width`."""
         ...
 
+    def cell(self, place: int) -> ErrorLaw:
+        """Return the error of one cell."""
+        ...
+
 
 @dataclass(frozen=True, kw_only=True)
 class GridError:
@@ -68,6 +72,11 @@ class GridError:
     def stddev(self) -> Array:
         """Return the noise's standard deviation."""
         return np.array([math.sqrt(self.noise.variance) * float(self.unit)])
+
+    def cell(self, place: int) -> GridError:
+        """Return the error of one cell: that of every cell."""
+        del place
+        return self
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,6 +110,17 @@ class WeightedError:
     def stddev(self) -> Array:
         """Return the first-order standard deviation."""
         return np.sqrt((self.weights**2).sum(axis=1) * self.noise.variance)
+
+    def cell(self, place: int) -> WeightedError:
+        """Return the error of one cell."""
+        only = slice(place, place + 1)
+        shared = len(self.weights) == 1
+        square = self.square
+        return replace(
+            self,
+            weights=self.weights if shared else self.weights[only],
+            square=square if shared or square is None else square[only],
+        )
 
     def _scale(self) -> float:
         return float(self.noise.scale)
@@ -147,6 +167,39 @@ def laplace_quantile(weights: Array, share: float) -> Array:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SimulatedError:
+    """The error of figures that depend on many noises: the noise drawn again.
+
+    Attributes
+    ----------
+    noise : Noise
+        The law of the noise in the sums.
+    deviations : array
+        How far redrawn noise moved each figure, shape ``(draws, cells)``.
+    """
+
+    noise: Noise
+    deviations: Array
+
+    def half_width(self, confidence: float, *, cells: int) -> Array:
+        """Return quantiles of the deviations, for one cell or all together."""
+        sizes = np.abs(self.deviations)
+        if cells == 1:
+            return np.quantile(sizes, confidence, axis=0, method="higher")
+        spread = np.maximum(self.stddev(), 1e-300)
+        widest = (sizes / spread).max(axis=1)
+        return spread * np.quantile(widest, confidence, method="higher")
+
+    def stddev(self) -> Array:
+        """Return the deviations' root mean square."""
+        return np.sqrt((self.deviations**2).mean(axis=0))
+
+    def cell(self, place: int) -> SimulatedError:
+        """Return the error of one cell."""
+        return replace(self, deviations=self.deviations[:, place : place + 1])
+
+
+@dataclass(frozen=True, kw_only=True)
 class Figures:
     """One measure of a release: a value for each cell, and its error.
 
@@ -165,8 +218,8 @@ class Figures:
         The noised statistics behind it, by name: unbiased, multiples of their grid.
     error : ErrorLaw
         The error of `centre`.
-    low, high : number or None
-        Public range of the values.
+    low, high : number, array or None
+        Public range of the values; an array where each cell has its own.
     low_count : array or None
         Cells whose noisy count is within its own error of 0: the whole range is
         their interval.
@@ -181,8 +234,8 @@ class Figures:
     centre: Array
     raw: Mapping[str, Array]
     error: ErrorLaw
-    low: Fraction | None = None
-    high: Fraction | None = None
+    low: Fraction | Array | None = None
+    high: Fraction | Array | None = None
     low_count: Array | None = None
     rooted: bool = False
 
@@ -190,8 +243,7 @@ class Figures:
         """Return lower and upper ends for each cell, on the number line, as floats."""
         width = self.error.half_width(confidence, cells=self._cells(joint=joint))
         centre = self.centre.astype(np.float64)
-        least = -math.inf if self.low is None else float(self.low)
-        most = math.inf if self.high is None else float(self.high)
+        least, most = self.range
         lower = np.clip(centre - width, least, most)
         upper = np.clip(centre + width, least, most)
         if self.low_count is not None:
@@ -200,6 +252,30 @@ class Figures:
         if self.rooted:
             return np.sqrt(np.maximum(lower, 0)), np.sqrt(np.maximum(upper, 0))
         return lower, upper
+
+    @property
+    def range(self) -> tuple[Any, Any]:
+        """The public range as floats, or arrays of them; infinite where it has none."""
+        least, most = self.low, self.high
+        return (
+            -math.inf if least is None else np.asarray(least, dtype=np.float64),
+            math.inf if most is None else np.asarray(most, dtype=np.float64),
+        )
+
+    def cell(self, place: int, *, name: str) -> Figures:
+        """Return one cell as figures of their own."""
+        only = slice(place, place + 1)
+        return replace(
+            self,
+            name=name,
+            values=self.values[only],
+            centre=self.centre[only],
+            raw={label: numbers[only] for label, numbers in self.raw.items()},
+            error=self.error.cell(place),
+            low=self.low[only] if isinstance(self.low, np.ndarray) else self.low,
+            high=self.high[only] if isinstance(self.high, np.ndarray) else self.high,
+            low_count=None if self.low_count is None else self.low_count[only],
+        )
 
     def accuracy(self, confidence: float, *, joint: bool) -> Array:
         """Return half-widths for each cell, on the number line, as floats."""

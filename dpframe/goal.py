@@ -23,7 +23,7 @@ _STEP: Final = Fraction(1, 10**6)
 """Losses found for `within=` are multiples of this."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Goal:
     """Exactly one of a loss (`epsilon` or `rho`) and an error (`within`).
 

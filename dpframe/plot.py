@@ -13,11 +13,15 @@ import polars as pl
 
 from dpframe.errors import MissingExtraError, ParameterError
 from dpframe.table import cell_text
+from dpframe.values import Kind
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from matplotlib.axes import Axes
 
     from dpframe.figures import Figures
+    from dpframe.labelled import Labelled
     from dpframe.release import ScalarRelease, TableRelease
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -48,7 +52,8 @@ def plot_scalar(release: ScalarRelease[Any], ax: Axes | None = None) -> Axes:
     axes.errorbar(middle, [0.0], xerr=_arms(middle, low, high), **_POINT)
     axes.set_yticks([])
     axes.set_ylim(-1, 1)
-    axes.set_xlabel(f"{cell_text(release.title)} (bar: 95% for the noise)")
+    axes.set_xlabel(f"{cell_text(release.title)}{_unit([release.figures])}")
+    _name_dates(axes.xaxis, release.figures)
     _without_frame(axes, "left", "right", "top")
     return axes
 
@@ -56,8 +61,9 @@ def plot_scalar(release: ScalarRelease[Any], ax: Axes | None = None) -> Axes:
 def plot_table(release: TableRelease[Any], ax: Axes | None = None) -> Axes:
     """Draw every cell with its 95% error bar.
 
-    Whole numbers are bars, other measures points. Bins keep their place and width;
-    other keys are named below the axis. Several measures share it.
+    A measure of whole numbers is drawn as bars, any other as points. Bins keep
+    their place and width; other keys are named below the axis. Several measures
+    share it.
 
     Raises
     ------
@@ -78,9 +84,19 @@ def plot_table(release: TableRelease[Any], ax: Axes | None = None) -> Axes:
         columns = (measure.name, f"{prefix}lower", f"{prefix}upper")
         middle, low, high = (_points(table[name]) for name in columns)
         arms = _arms(middle, low, high)
-        step = (number - (len(figures) - 1) / 2) * 0.15
-        _series(axes, measure, (places + step * widths, widths), middle, arms)
-    axes.set_ylabel(", ".join(cell_text(measure.name) for measure in figures))
+        label = cell_text(measure.name)
+        if len(figures) == 1 and measure.column.kind is Kind.INTEGER:
+            axes.bar(places, middle, width=widths * 0.92, **_BAR)
+            axes.errorbar(places, middle, yerr=arms, **_WHISKER)
+        else:
+            step = (number - (len(figures) - 1) / 2) * 0.15
+            spots = places + step * widths
+            axes.errorbar(spots, middle, yerr=arms, label=label, **_POINT)
+    edges = places - widths / 2, places + widths / 2
+    axes.set_xlim(float(edges[0].min()), float(edges[1].max()))
+    names = ", ".join(cell_text(measure.name) for measure in figures)
+    axes.set_ylabel(f"{names}{_unit(figures)}")
+    _name_dates(axes.yaxis, figures[0])
     axes.set_title(cell_text(release.title), loc="left")
     _without_frame(axes, "right", "top")
     if len(figures) > 1:
@@ -88,16 +104,17 @@ def plot_table(release: TableRelease[Any], ax: Axes | None = None) -> Axes:
     return axes
 
 
-def _series(
-    axes: Axes, measure: Figures, spots: tuple[Array, Array], middle: Array, arms: Array
-) -> None:
-    label = cell_text(measure.name)
-    places, widths = spots
-    if measure.column.kind.is_number and measure.column.is_whole:
-        axes.bar(places, middle, width=widths * 0.92, label=label, **_BAR)
-        axes.errorbar(places, middle, yerr=arms, **_WHISKER)
-    else:
-        axes.errorbar(places, middle, yerr=arms, label=label, **_POINT)
+def _unit(figures: Sequence[Figures]) -> str:
+    """Return what stands behind the name of an axis."""
+    hours = any(measure.column.kind is Kind.DURATION for measure in figures)
+    return f" ({'hours; ' if hours else ''}bars: 95% for the noise)"
+
+
+def _name_dates(axis: Any, figures: Figures) -> None:
+    if figures.column.kind in {Kind.DATE, Kind.DATETIME}:
+        axis.axis_date()
+        locator = axis.get_major_locator()
+        axis.set_major_formatter(_matplotlib("dates").ConciseDateFormatter(locator))
 
 
 def _places(axes: Axes, release: TableRelease[Any]) -> tuple[Array, Array]:
@@ -128,6 +145,28 @@ def _places(axes: Axes, release: TableRelease[Any]) -> tuple[Array, Array]:
     return places, np.ones(len(places))
 
 
+def plot_matrix(matrix: Labelled, ax: Axes | None = None) -> Axes:
+    """Draw correlations as a coloured grid, each entry with its 95% error.
+
+    Raises
+    ------
+    MissingExtraError
+        If matplotlib is not installed.
+    """
+    size = len(matrix)
+    axes = _axes(ax, height=1.2 + 0.7 * size)
+    axes.imshow(np.asarray(matrix), vmin=-1, vmax=1, cmap="RdBu")
+    labels = [cell_text(name) for name in matrix.names]
+    axes.set_xticks(range(size), labels)
+    axes.set_yticks(range(size), labels)
+    for row in range(size):
+        for column in range(size):
+            text = "1" if row == column else matrix.shown(row, column)
+            axes.text(column, row, text, ha="center", va="center", size="small")
+    axes.set_title("correlation ± 95% of the noise", size="medium")
+    return axes
+
+
 def _key_text(row: tuple[Any, ...]) -> str:
     if all(cell is None for cell in row):
         return "other"
@@ -156,11 +195,15 @@ def _without_frame(axes: Axes, *sides: str) -> None:
 def _axes(ax: Axes | None, *, height: float) -> Axes:
     if ax is not None:
         return ax
+    pyplot = _matplotlib("pyplot")
+    axes: Axes = pyplot.subplots(figsize=(6.4, height), layout="constrained")[1]
+    return axes
+
+
+def _matplotlib(name: str) -> Any:
     try:
-        pyplot: Any = import_module("matplotlib.pyplot")
+        return import_module(f"matplotlib.{name}")
     except ImportError as error:
         msg = "Pictures need matplotlib, which is not installed."
         hint = 'pip install "dpframe[plot]"'
         raise MissingExtraError(msg, hint=hint) from error
-    axes: Axes = pyplot.subplots(figsize=(6.4, height), layout="constrained")[1]
-    return axes

@@ -161,6 +161,11 @@ class ScalarRelease(Release[N]):
         """Draw the figure with its 95% error bar; needs matplotlib."""
         return plot_scalar(self, ax)
 
+    @property
+    def figures(self) -> Figures:
+        """The figure with its error, as the mechanism made it."""
+        return self._figures
+
     def saved_parts(self) -> dict[str, Any]:
         """Return what `dpframe.load` rebuilds this kind from."""
         return {

@@ -50,14 +50,22 @@ class KeyAxis:
 
 @dataclass(frozen=True, kw_only=True)
 class BinAxis:
-    """Cells by public bins ``[t_i, t_{i+1})`` on a column's number line.
+    """Cells by public bins on a column's number line: left-closed, the last one both.
 
-    The last threshold lies just past the last edge, which is inside its bin.
+    Attributes
+    ----------
+    edges : tuple
+        As published.
+    points : tuple of number
+        The edges as a value meets them: whole numbers on a whole number line (each
+        rounded up, the last one down), else doubles, which may be infinite.
+    clip : pair of Fraction or None
+        Bounds that values are clipped to first.
     """
 
     column: ColumnType
     edges: Keys
-    thresholds: tuple[Fraction, ...]
+    points: tuple[float, ...]
     clip: tuple[Fraction, Fraction] | None
 
     @property
@@ -68,7 +76,7 @@ class BinAxis:
     @property
     def size(self) -> int:
         """Number of cells along this axis."""
-        return len(self.thresholds) - 1
+        return len(self.points) - 1
 
 
 Axis = KeyAxis | BinAxis

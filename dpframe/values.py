@@ -241,14 +241,15 @@ def exact_number(value: object, *, what: str) -> Fraction:
     ParameterError
         For NaN and infinities.
     """
-    if isinstance(value, (bool, np.bool_)) or not isinstance(
+    if isinstance(value, (bool, np.bool_, np.timedelta64)) or not isinstance(
         value, (int, float, Fraction, Decimal, np.integer, np.floating)
     ):
         msg = f"{what} must be a number, not {type(value).__name__}."
         raise ParameterTypeError(msg)
     if isinstance(value, np.generic):
         value = value.item()
-    if not isinstance(value, (int, Fraction)) and not math.isfinite(value):
+    finite = value.is_finite() if isinstance(value, Decimal) else math.isfinite(value)
+    if not finite:
         msg = f"{what} must be finite, not {value}."
         raise ParameterError(msg)
     return Fraction(value)

@@ -525,7 +525,8 @@ class PrivatePolars(PrivateFrame, Generic[N]):
         ctype = find_column(self, unit)
         column = pl.col(unit)
         if ctype.dtype.is_float():
-            column = column.fill_nan(None) + 0.0  # -0.0 is the unit 0.0
+            zero = pl.lit(0.0, dtype=ctype.dtype)  # of both signs: one unit
+            column = pl.when(column == 0).then(zero).otherwise(column.fill_nan(None))
         if isinstance(ctype.dtype, pl.Categorical):
             column = column.cast(pl.String)
         named = self._native.with_columns(column.alias(UNIT))

@@ -76,7 +76,10 @@ class Sums:
             self._add_gram(rows, values, weights)
         else:
             for index, monomial in enumerate(self._monomials):
-                self._add_monomial(index, monomial, rows, codes, values, weights)
+                if monomial:
+                    self._add_product(index, monomial, codes, values, weights)
+                else:
+                    self._add_count(index, rows, codes, weights)
         self._batches += 1
         if self._batches % _FLUSH == 0:
             self._flush()
@@ -95,18 +98,14 @@ class Sums:
             sums[:, index] += limb * (1 << bits)
         return sums
 
-    def _add_monomial(
+    def _add_product(
         self,
         index: int,
         monomial: tuple[int, ...],
-        rows: int,
         codes: Array | None,
         values: Sequence[Array],
         weights: Array | None,
     ) -> None:
-        if not monomial:
-            self._add_count(index, rows, codes, weights)
-            return
         term, bound = values[monomial[0]], self._reaches[monomial[0]]
         for factor in monomial[1:]:
             bound *= self._reaches[factor]

@@ -150,8 +150,7 @@ def _key_code(column: ColumnType, keys: Sequence[object]) -> pl.Expr:
         )
     if span > _SPAN:
         return _replace(value, pl.Series(wanted, dtype=pl.Int64))
-    table = [None] * (span + 1)
-    positions: list[int | None] = list(table)
+    positions: list[int | None] = [None] * (span + 1)
     for position, key in enumerate(wanted):
         positions[key - least] = position
     lookup = pl.lit(pl.Series(positions, dtype=pl.Int32))
@@ -187,20 +186,20 @@ def _bin_code(axis: BinAxis) -> pl.Expr:
     column, value = axis.column, number(axis.column)
     if column.is_whole:
         wide = is_wide(column) or any(
-            abs(point) >= INT64_SAFE for point in (*axis.thresholds, *(axis.clip or ()))
+            abs(point) >= INT64_SAFE for point in (*axis.points, *(axis.clip or ()))
         )
         dtype = pl.Int128() if wide else pl.Int64()
         value = value.cast(dtype)
-        points = pl.Series([int(t) for t in axis.thresholds], dtype=dtype)
+        points = pl.Series([int(point) for point in axis.points], dtype=dtype)
         if axis.clip is not None:
-            low, high = (pl.lit(int(bound), dtype) for bound in axis.clip)
-            value = value.clip(low, high)
+            low, high = axis.clip
+            value = value.clip(pl.lit(int(low), dtype), pl.lit(int(high), dtype))
     else:
-        points = pl.Series([float(t) for t in axis.thresholds], dtype=pl.Float64)
+        points = pl.Series([float(point) for point in axis.points], dtype=pl.Float64)
         if axis.clip is not None:
             value = value.clip(*(float(bound) for bound in axis.clip))
     found = _even_bin(value, points) if _is_even(points) else _any_bin(value, points)
-    inside = (value >= points[0]) & (value < points[-1])
+    inside = (value >= points[0]) & (value <= points[-1])
     return pl.when(inside).then(found)
 
 
@@ -228,16 +227,16 @@ def _even_bin(value: pl.Expr, points: pl.Series) -> pl.Expr:
     edges = pl.lit(points)
     below = (value < edges.gather(guess)).cast(pl.Int32)
     above = (value >= edges.gather(guess + 1)).cast(pl.Int32)
-    return guess - below + above
+    return (guess - below + above).clip(0, bins - 1)
 
 
 def _any_bin(value: pl.Expr, points: pl.Series) -> pl.Expr:
-    found = pl.lit(points).search_sorted(value, side="right")
-    return found.cast(pl.Int64) - 1
+    found = pl.lit(points).search_sorted(value, side="right").cast(pl.Int32) - 1
+    return found.clip(0, len(points) - 2)
 
 
 def unclipped(quantity: Quantity, reach: int) -> pl.Expr:
-    """Return a quantity that only stops at `reach` steps, not at its clipping bounds."""
+    """Return a quantity that stops at `reach` steps, not at its clipping bounds."""
     limit = min(reach, INT64_SAFE)
     far = limit * quantity.unit
     return quantised(replace(quantity, clip=(-far, far), low=-limit, high=limit))
@@ -268,7 +267,7 @@ def spelled(names: Sequence[str]) -> pl.Expr:
 
 
 def limbs(value: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
-    """Split a 128-bit integer: it is ``high * 2^60 + low``, with ``0 <= low < 2^60``."""
+    """Split a 128-bit integer into ``high * 2^60 + low``, with ``0 <= low < 2^60``."""
     high = value // pl.lit(LIMB, pl.Int128)
     low = value - high * pl.lit(LIMB, pl.Int128)
     return high.cast(pl.Int64), low.cast(pl.Int64)

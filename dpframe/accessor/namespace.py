@@ -1,0 +1,152 @@
+"""The namespace itself: declarations, the way out, releases and their previews."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, cast
+
+from dpframe.accessor.models import Models
+from dpframe.accessor.numbers import Numbers
+from dpframe.accessor.run import Previewer, previewed
+from dpframe.accessor.tables import GroupBy, Grouped, Tables, group_cells
+from dpframe.declare import check_contributions, declare_bounds, declare_domain
+from dpframe.errors import NotProvedAttributeError, ParameterTypeError
+from dpframe.frame import PrivateFrame
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dpframe.frame import State
+
+F = TypeVar("F", bound=PrivateFrame)
+N = TypeVar("N")
+
+
+class PrivateNamespace(Numbers[N], Tables[N], Models[N], Generic[F, N]):
+    """What `.dp` on a private frame leads to.
+
+    Declarations give the same rows under another state; releases pay from the
+    frame's budget.
+    """
+
+    __slots__ = ()
+
+    def bounds(self, bounds: Mapping[str, Any] | None = None, /, **columns: Any) -> F:
+        """Return the frame with public clipping bounds, by column."""
+        found = declare_bounds(self._frame, _merged(bounds, columns, what="bounds"))
+        return self._with(self.state.declare(bounds=found))
+
+    def domain(self, keys: Mapping[str, Any] | None = None, /, **columns: Any) -> F:
+        """Return the frame with public keys, by column."""
+        found = declare_domain(self._frame, _merged(keys, columns, what="domain"))
+        return self._with(self.state.declare(domain=found))
+
+    def contributions(
+        self, *, max_rows: int | None = None, max_groups: int | None = None
+    ) -> F:
+        """Return the frame with other limits on what one privacy unit contributes."""
+        rows, groups = check_contributions(max_rows, max_groups)
+        state = self.state
+        return self._with(
+            replace(
+                state,
+                max_rows=state.max_rows if rows is None else rows,
+                max_groups=state.max_groups if groups is None else groups,
+            )
+        )
+
+    def detach(self) -> Any:
+        """Return the native frame, unclipped; tracking ends."""
+        return self._frame.detach()
+
+    @property
+    def state(self) -> State:
+        """The frozen privacy state: unit, limits, bounds, keys, budget and steps."""
+        return self._frame.private_state
+
+    @property
+    def preview(self) -> PreviewNamespace[N]:
+        """The same releases, only looked at: nothing is read and nothing spent."""
+        return PreviewNamespace(self._frame)
+
+    def _with(self, state: State) -> F:
+        return cast("F", self._frame.with_state(state))
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise _no_such_release(name)
+
+
+class PreviewGroupBy(Grouped[N]):
+    """Groups whose releases are only looked at."""
+
+    __slots__ = ()
+
+    count = previewed(GroupBy[Any].count)
+    sum = previewed(GroupBy[Any].sum)
+    mean = previewed(GroupBy[Any].mean)
+    var = previewed(GroupBy[Any].var)
+    std = previewed(GroupBy[Any].std)
+    agg = previewed(GroupBy[Any].agg)
+
+
+class PreviewNamespace(Previewer[N]):
+    """Previews of every release: cost, noise and error from public facts alone."""
+
+    __slots__ = ()
+
+    count = previewed(Numbers[Any].count)
+    n_unique = previewed(Numbers[Any].n_unique)
+    sum = previewed(Numbers[Any].sum)
+    mean = previewed(Numbers[Any].mean)
+    var = previewed(Numbers[Any].var)
+    std = previewed(Numbers[Any].std)
+    agg = previewed(Numbers[Any].agg)
+    histogram = previewed(Tables[Any].histogram)
+    value_counts = previewed(Tables[Any].value_counts)
+    contingency = previewed(Tables[Any].contingency)
+    mean_cov = previewed(Models[Any].mean_cov)
+
+    def group_by(
+        self,
+        *columns: str | list[str],
+        keys: Any = None,
+        bins: Mapping[str, Any] | None = None,
+    ) -> PreviewGroupBy[N]:
+        """Group by public keys or bins; the previews follow as methods."""
+        cells = group_cells(self._frame, columns, keys, bins)
+        return PreviewGroupBy(self._frame, self._run, cells)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise _no_such_release(name)
+
+
+def _no_such_release(name: str) -> AttributeError:
+    if name.startswith("_"):
+        return AttributeError(name)
+    msg = f"There is no release {name!r}. Nothing was released and nothing was spent."
+    return NotProvedAttributeError(msg, step=name, hint=_HINTS.get(name))
+
+
+_HINTS = {
+    "attach": "the frame is attached already; .dp.detach() gives it back.",
+    "groupby": "write .dp.group_by(column, keys=[...]).",
+    "average": "write .dp.mean(column, epsilon=...).",
+    "len": "write .dp.count(epsilon=...).",
+    "size": "write .dp.count(epsilon=...).",
+    "nunique": "write .dp.n_unique(column, epsilon=...).",
+    "hist": "write .dp.histogram(column, bins=..., epsilon=...).",
+    "cov": "write .dp.mean_cov([columns], epsilon=...).",
+}
+
+
+def _merged(
+    given: Mapping[str, Any] | None, named: Mapping[str, Any], *, what: str
+) -> Mapping[str, Any]:
+    """Return what a mapping and keywords declare together."""
+    if given is None:
+        return named
+    both = set(given) & set(named)
+    if both:
+        msg = f"{what} of {min(both)!r} are declared twice."
+        raise ParameterTypeError(msg)
+    return {**given, **named}

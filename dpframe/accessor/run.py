@@ -1,0 +1,50 @@
+"""How a method of the namespace becomes a release, or the preview of one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, cast
+
+from dpframe.goal import Goal, checked_rows
+from dpframe.measure import release
+from dpframe.preview import Preview
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpframe.frame import PrivateFrame
+    from dpframe.measure import Query
+    from dpframe.privacy.loss import Loss
+
+N = TypeVar("N")
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Runner(Generic[N]):
+    """A private frame and what to do with a query on it: release it."""
+
+    __slots__ = ("_frame",)
+
+    def __init__(self, frame: PrivateFrame) -> None:
+        self._frame = frame
+
+    def _run(self, plan: Callable[[Loss], Query[R]], goal: Goal) -> R:
+        return release(self._frame, goal.query(plan))
+
+
+class Previewer(Runner[N]):
+    """The same, which only looks at the query: nothing is read or spent."""
+
+    __slots__ = ()
+
+    def _run(self, plan: Callable[[Loss], Query[R]], goal: Goal) -> R:
+        query = goal.query(plan)
+        preview = Preview(self._frame, query, rows=checked_rows(goal.rows))
+        return cast("R", preview)  # `previewed` gives the method its honest type
+
+
+def previewed(
+    method: Callable[Concatenate[Any, P], R],
+) -> Callable[Concatenate[Any, P], Preview[R]]:
+    """Type a method of a namespace whose runner previews as returning previews."""
+    return cast("Callable[Concatenate[Any, P], Preview[R]]", method)

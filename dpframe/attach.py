@@ -1,0 +1,223 @@
+"""Attaching a budget to a frame, and the `.dp` accessor of raw frames.
+
+The accessor holds nothing but the frame: pandas makes a new one at every access, and
+whatever were kept there would be forgotten or copied.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any, Final, Generic, NoReturn, TypeVar, overload
+
+import pandas as pd
+import polars as pl
+
+from dpframe.accessor import PrivateNamespace
+from dpframe.dialects.pandas import PrivatePandas
+from dpframe.dialects.polars import PrivatePolars
+from dpframe.errors import NotAttachedError, ParameterTypeError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dpframe.frame import PrivateFrame
+    from dpframe.privacy.accountant import Accountant
+
+N = TypeVar("N", pl.DataFrame, pl.LazyFrame, pd.DataFrame)
+
+HOSTS: Final = (pl.DataFrame, pl.LazyFrame, pd.DataFrame)
+
+
+class AccessorConflictWarning(UserWarning):
+    """Another package owns the accessor's name; it was left alone."""
+
+
+@overload
+def attach(
+    frame: pl.DataFrame,
+    accountant: Accountant,
+    *,
+    privacy_unit: str | None = None,
+    max_rows: int | None = None,
+    max_groups: int | None = None,
+    bounds: Mapping[str, Any] | None = None,
+    domain: Mapping[str, Any] | None = None,
+) -> PrivatePolars[pl.DataFrame]: ...
+@overload
+def attach(
+    frame: pl.LazyFrame,
+    accountant: Accountant,
+    *,
+    privacy_unit: str | None = None,
+    max_rows: int | None = None,
+    max_groups: int | None = None,
+    bounds: Mapping[str, Any] | None = None,
+    domain: Mapping[str, Any] | None = None,
+) -> PrivatePolars[pl.LazyFrame]: ...
+@overload
+def attach(
+    frame: pd.DataFrame,
+    accountant: Accountant,
+    *,
+    privacy_unit: str | None = None,
+    max_rows: int | None = None,
+    max_groups: int | None = None,
+    bounds: Mapping[str, Any] | None = None,
+    domain: Mapping[str, Any] | None = None,
+) -> PrivatePandas: ...
+def attach(
+    frame: Any,
+    accountant: Accountant,
+    *,
+    privacy_unit: str | None = None,
+    max_rows: int | None = None,
+    max_groups: int | None = None,
+    bounds: Mapping[str, Any] | None = None,
+    domain: Mapping[str, Any] | None = None,
+) -> PrivateFrame:
+    """Attach a budget to a frame: from here on only releases show anything of it.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame, polars.LazyFrame or pandas.DataFrame
+        A snapshot is taken: later changes of the frame in place are not seen. Its
+        schema (names, dtypes, Enum levels) is taken as public.
+    accountant : Accountant
+        The budget that releases are charged to; shared by reference.
+    privacy_unit : str, optional
+        Column that says whom a row belongs to: whoever it names is protected with
+        all their rows. Rows where it is missing are dropped. Default: each row is a
+        unit of its own.
+    max_rows : int, optional
+        Public. How many rows' worth a unit may count; the rows of a unit with more
+        share that weight.
+    max_groups : int, optional
+        Public. In how many cells a unit may count where it counts once per cell.
+    bounds : mapping of str to (low, high), optional
+        Public clipping bounds by column, as in `.dp.bounds`.
+    domain : mapping of str to list, optional
+        Public keys by column, as in `.dp.domain`.
+
+    Returns
+    -------
+    PrivateFrame
+        Of the frame's own library.
+
+    Raises
+    ------
+    ParameterTypeError
+        If `frame` is no supported frame, or `accountant` no `Accountant`.
+    ColumnNotFoundError
+        If `privacy_unit` or a declared column is not there.
+
+    Examples
+    --------
+    >>> budget = dpframe.Accountant(epsilon=1)
+    >>> stays = pl.DataFrame({"patient": [1, 1, 2], "days": [3, 7, 2]})
+    >>> dpframe.attach(stays, budget, privacy_unit="patient", max_rows=2).columns
+    ['patient', 'days']
+    """
+    declared: dict[str, Any] = {
+        "privacy_unit": privacy_unit,
+        "max_rows": max_rows,
+        "max_groups": max_groups,
+        "bounds": bounds,
+        "domain": domain,
+    }
+    if isinstance(frame, (pl.DataFrame, pl.LazyFrame)):
+        return PrivatePolars.attach(frame, accountant, **declared)
+    if isinstance(frame, pd.DataFrame):
+        return PrivatePandas.attach(frame, accountant, **declared)
+    msg = f"A {type(frame).__name__} cannot be attached."
+    raise ParameterTypeError(msg, hint="pass a pandas or Polars frame.")
+
+
+class RawNamespace(Generic[N]):
+    """What `.dp` on a raw frame leads to: `attach`, and the hint to use it."""
+
+    __slots__ = ("_frame",)
+
+    def __init__(self, frame: N) -> None:
+        self._frame = frame
+
+    def attach(
+        self,
+        accountant: Accountant,
+        *,
+        privacy_unit: str | None = None,
+        max_rows: int | None = None,
+        max_groups: int | None = None,
+        bounds: Mapping[str, Any] | None = None,
+        domain: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """Attach a budget to this frame; see `dpframe.attach`, its typed twin."""
+        return attach(
+            self._frame,
+            accountant,
+            privacy_unit=privacy_unit,
+            max_rows=max_rows,
+            max_groups=max_groups,
+            bounds=bounds,
+            domain=domain,
+        )
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("_") or not hasattr(PrivateNamespace, name):
+            raise AttributeError(name)
+        msg = f"This frame has no budget yet, so .dp.{name} cannot be released."
+        hint = (
+            'write .dp.attach(dpframe.Accountant(epsilon=1), privacy_unit="...") '
+            "and call it on the frame that comes back."
+        )
+        raise NotAttachedError(msg, hint=hint)
+
+
+def register(name: str = "dp") -> None:
+    """Register the accessor on pandas and Polars frames under a name.
+
+    Importing dpframe registers ``.dp``. An attribute of that name that belongs to
+    someone else is left alone, with an `AccessorConflictWarning`; registering twice
+    changes nothing.
+
+    Parameters
+    ----------
+    name : str
+        An identifier.
+
+    Raises
+    ------
+    ParameterTypeError
+        If `name` is no identifier.
+    """
+    if not (isinstance(name, str) and name.isidentifier()):  # pyright: ignore[reportUnnecessaryIsInstance] - callers are not all typed
+        msg = f"An accessor's name is an identifier, not {name!r}."
+        raise ParameterTypeError(msg)
+    for host in HOSTS:
+        owner = _owner(host, name)
+        if owner is RawNamespace:
+            continue
+        if owner is not None:
+            warnings.warn(
+                f"{host.__name__}.{name} belongs to another package and was left "
+                "alone: use dpframe.attach(frame, ...), or dpframe.register() with "
+                "another name.",
+                AccessorConflictWarning,
+                stacklevel=2,
+            )
+        elif host is pd.DataFrame:
+            pd.api.extensions.register_dataframe_accessor(name)(RawNamespace)
+        elif host is pl.DataFrame:
+            pl.api.register_dataframe_namespace(name)(RawNamespace)
+        else:
+            pl.api.register_lazyframe_namespace(name)(RawNamespace)
+
+
+def _owner(host: type, name: str) -> Any:
+    """Return whose attribute a name is: None where it is free."""
+    found = host.__dict__.get(name, getattr(host, name, None))
+    if found is None:
+        return None
+    for place in ("_accessor", "_ns"):  # where pandas and Polars keep the class
+        if place in getattr(found, "__dict__", {}):
+            return vars(found)[place]
+    return found

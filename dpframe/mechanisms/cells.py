@@ -1,0 +1,327 @@
+"""The cells of a table: public keys and bins by column, and the columns they print.
+
+Cells are declared, never found: a row that is in none is simply not counted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import polars as pl
+
+from dpframe.declare import find_column, public_value
+from dpframe.errors import (
+    BoundsRequiredError,
+    DomainRequiredError,
+    ParameterError,
+    ParameterTypeError,
+)
+from dpframe.mechanisms.inputs import carried_bounds
+from dpframe.tally import BinAxis, KeyAxis
+from dpframe.values import (
+    Kind,
+    declared_type,
+    default_keys,
+    key_identity,
+    listed_values,
+    numeric_bounds,
+    parse_keys,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dpframe.frame import PrivateFrame
+    from dpframe.tally import Axis
+    from dpframe.values import Bounds, ColumnType, Keys
+
+_FAR = 1 << 126  # beyond every whole number a column can hold
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cells:
+    """The axes of a table and its key columns.
+
+    Attributes
+    ----------
+    axes : tuple of Axis
+        The cells are their product, the first one slowest.
+    keys : polars.DataFrame
+        One row per cell, in declared order; `other` adds a last one of nulls.
+    like : mapping
+        For each key column, the column of the private frame it stands for.
+    other : bool
+        Whether there is a last cell for all other rows.
+    """
+
+    axes: tuple[Axis, ...]
+    keys: pl.DataFrame
+    like: Mapping[str, str]
+    other: bool = False
+
+    @property
+    def size(self) -> int:
+        """Number of cells, `other` included."""
+        return math.prod(axis.size for axis in self.axes) + self.other
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of cells along each axis, without `other`."""
+        return tuple(axis.size for axis in self.axes)
+
+    def check_measures(self, names: Sequence[str]) -> None:
+        """Refuse measures that are named like a key column.
+
+        Raises
+        ------
+        ParameterError
+        """
+        for name in names:
+            if name in self.keys.columns:
+                msg = f"The table would have two columns named {name!r}."
+                raise ParameterError(msg, hint="rename the column first.")
+
+
+def table_cells(axes: Sequence[Axis], *, other: bool, plain_bins: bool) -> Cells:
+    """Return the cells of some axes.
+
+    `plain_bins` names the edges ``bin_left`` and ``bin_right``; else they carry the
+    column's name.
+    """
+    sizes = [axis.size for axis in axes]
+    total = math.prod(sizes)
+    columns: list[pl.Series] = []
+    like: dict[str, str] = {}
+    inner = total
+    for axis, size in zip(axes, sizes, strict=True):
+        inner //= size
+        places = pl.Series(
+            np.tile(np.repeat(np.arange(size), inner), total // (size * inner))
+        )
+        for series, source in _key_columns(axis, plain_bins=plain_bins):
+            columns.append(series.gather(places))
+            like[series.name] = source
+    if len({column.name for column in columns}) < len(columns):
+        msg = "Two key columns of the table have the same name."
+        raise ParameterError(msg, hint="rename one of the columns first.")
+    keys = pl.DataFrame(columns)
+    if other:
+        keys = pl.concat([keys, keys.clear(n=1)])
+    return Cells(axes=tuple(axes), keys=keys, like=like, other=other)
+
+
+def _key_columns(axis: Axis, *, plain_bins: bool) -> list[tuple[pl.Series, str]]:
+    if isinstance(axis, BinAxis):
+        name = axis.column.name
+        left, right = ("bin_left", "bin_right")
+        if not plain_bins:
+            left, right = f"{name}_left", f"{name}_right"
+        temporal = axis.column.kind.is_temporal
+        dtype = axis.column.dtype if temporal else pl.Float64()
+        edges = [edge if temporal else float(edge) for edge in axis.edges]
+        return [
+            (pl.Series(left, edges[:-1], dtype=dtype), name),
+            (pl.Series(right, edges[1:], dtype=dtype), name),
+        ]
+    if len(axis.columns) == 1:
+        return [(_key_series(axis.columns[0], axis.keys), axis.columns[0].name)]
+    return [
+        (_key_series(column, tuple(key[place] for key in axis.keys)), column.name)
+        for place, column in enumerate(axis.columns)
+    ]
+
+
+def _key_series(column: ColumnType, keys: Keys) -> pl.Series:
+    """Return keys in the column's own dtype."""
+    if column.kind is Kind.TEXT:
+        return pl.Series(column.name, [str(key) for key in keys], dtype=column.dtype)
+    values = [column.value(column.number(key, what="keys")) for key in keys]
+    return pl.Series(column.name, values, dtype=column.dtype)
+
+
+def one_axis(
+    frame: PrivateFrame,
+    name: object,
+    *,
+    keys: object = None,
+    bins: object = None,
+    bounds: object = None,
+) -> Axis:
+    """Return the cells along one column.
+
+    What is given wins over what the frame carries; Boolean and Enum columns have
+    their keys by type.
+
+    Raises
+    ------
+    ParameterError
+        If both keys and bins are given, or one of them is empty or unsorted.
+    DomainRequiredError
+        If neither is given or carried.
+    BoundsRequiredError
+        If bins are a number, and there are no bounds to divide.
+    """
+    column = find_column(frame, name)
+    if keys is not None and bins is not None:
+        msg = f"keys and bins of column {column.name!r} exclude each other."
+        raise ParameterError(msg)
+    if bins is not None:
+        return _bin_axis(frame, column, public_value(bins), bounds)
+    if keys is not None:
+        return _key_axis(column, parse_keys(column, public_value(keys)))
+    carried = frame.private_state.domain.get(column.name) or default_keys(column)
+    if carried is None:
+        msg = f"Keys or bins of column {column.name!r} are needed and not declared."
+        hint = (
+            f"pass keys=[...] or bins=[...], or write "
+            f".dp.domain({{{column.name!r}: [...]}})."
+        )
+        raise DomainRequiredError(msg, hint=hint)
+    return _key_axis(column, carried)
+
+
+def _key_axis(column: ColumnType, keys: Keys) -> KeyAxis:
+    return KeyAxis(columns=(declared_type(column, keys),), keys=keys)
+
+
+def tuple_axis(frame: PrivateFrame, names: Sequence[object], keys: object) -> KeyAxis:
+    """Return the cells of declared combinations over several columns.
+
+    Raises
+    ------
+    ParameterTypeError
+        If a key is no tuple of one value for each column.
+    ParameterError
+        If they are empty or repeat one.
+    """
+    listed = listed_values(keys, what="keys")
+    for key in listed:
+        if not isinstance(key, tuple) or len(cast("Keys", key)) != len(names):
+            msg = f"keys over {len(names)} columns must be tuples of {len(names)}."
+            raise ParameterTypeError(msg)
+    columns: list[ColumnType] = []
+    identities: list[list[object]] = []
+    for place, name in enumerate(names):
+        values = tuple(key[place] for key in listed)
+        column = declared_type(find_column(frame, name), values)
+        columns.append(column)
+        identities.append([key_identity(column, value) for value in values])
+    rows = list(zip(*identities, strict=True))
+    if len(set(rows)) < len(rows):
+        msg = "keys repeat a combination."
+        raise ParameterError(msg)
+    return KeyAxis(columns=tuple(columns), keys=listed)
+
+
+def _bin_axis(
+    frame: PrivateFrame, column: ColumnType, bins: object, bounds: object
+) -> BinAxis:
+    carried = carried_bounds(frame, column, bounds)
+    if isinstance(bins, (int, np.integer)) and not isinstance(bins, bool):
+        if carried is None:
+            msg = f"{bins} bins need the bounds of column {column.name!r}."
+            hint = f"write .dp.bounds({{{column.name!r}: (low, high)}}), or pass edges."
+            raise BoundsRequiredError(msg, hint=hint)
+        return _even_bins(column, int(bins), carried)
+    if isinstance(bins, bool):
+        msg = "bins must be a number of bins or increasing edges, not bool."
+        raise ParameterTypeError(msg)
+    edges = listed_values(bins, what=f"bins of {column.name!r}")
+    column = declared_type(column, edges)
+    if not column.kind.is_ordered:
+        msg = f"Column {column.name!r} holds {column.kind.value}, which has no bins."
+        raise ParameterTypeError(msg, hint="pass keys= instead.")
+    points = [_edge(column, edge) for edge in edges]
+    if len(points) < 2 or any(a >= b for a, b in pairwise(points)):  # noqa: PLR2004 - a bin has two ends
+        msg = f"bins of {column.name!r} must be at least two increasing edges."
+        raise ParameterError(msg)
+    clip = None if carried is None else numeric_bounds(column, carried)
+    if column.kind.is_temporal:
+        edges = tuple(column.value(Fraction(point)) for point in points)
+    return BinAxis(column=column, edges=edges, points=_met(column, points), clip=clip)
+
+
+def _edge(column: ColumnType, edge: object) -> Fraction | float:
+    infinite = isinstance(edge, (float, np.floating)) and math.isinf(float(edge))
+    if infinite and column.kind.is_number:
+        return float(cast("float", edge))
+    return column.number(edge, what=f"bins of {column.name!r}")
+
+
+def _met(column: ColumnType, points: Sequence[Fraction | float]) -> tuple[float, ...]:
+    """Return edges as values meet them."""
+    if not column.is_whole:
+        return tuple(float(point) for point in points)
+    far = [min(max(point, -_FAR), _FAR) for point in points]
+    return (*(math.ceil(point) for point in far[:-1]), math.floor(far[-1]))
+
+
+def _even_bins(column: ColumnType, bins: int, bounds: Bounds) -> BinAxis:
+    """Divide the bounds evenly; the edges are exact, then rounded once."""
+    if bins < 1:
+        msg = f"bins must be at least 1, not {bins}."
+        raise ParameterError(msg)
+    column = declared_type(column, (bounds.low, bounds.high))
+    low, high = numeric_bounds(column, bounds)
+    points = [low + (high - low) * i / bins for i in range(bins + 1)]
+    edges: tuple[Any, ...] = tuple(float(point) / 10**column.scale for point in points)
+    if column.kind.is_temporal:
+        points = [Fraction(math.ceil(point)) for point in points]
+        edges = tuple(column.value(point) for point in points)
+    elif column.kind is Kind.FLOAT:
+        points = [Fraction(float(point)) for point in points]
+    return BinAxis(
+        column=column, edges=edges, points=_met(column, points), clip=(low, high)
+    )
+
+
+def mapping_of(value: object, *, what: str) -> Mapping[object, object]:
+    """Return a mapping by column; None is an empty one.
+
+    Raises
+    ------
+    ParameterTypeError
+        If it is no mapping.
+    """
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        msg = f"{what} must be a mapping by column, not {type(value).__name__}."
+        raise ParameterTypeError(msg)
+    return cast("Mapping[object, object]", value)
+
+
+def product_axes(
+    frame: PrivateFrame, names: Sequence[object], *, keys: object, bins: object
+) -> tuple[Axis, ...]:
+    """Return the axes of several columns, from mappings or from a list of tuples.
+
+    Raises
+    ------
+    ParameterError
+        If keys or bins name a column that is not among them.
+    """
+    by_bins = mapping_of(bins, what="bins")
+    keys = public_value(keys)
+    if keys is not None and not isinstance(keys, Mapping):
+        if by_bins:
+            msg = "keys as a list exclude bins."
+            raise ParameterError(msg)
+        if len(names) == 1:
+            return (one_axis(frame, names[0], keys=keys),)
+        return (tuple_axis(frame, names, keys),)
+    by_keys = mapping_of(keys, what="keys")
+    for stray in [*by_keys, *by_bins]:
+        if stray not in names:
+            msg = f"keys or bins name {stray!r}, which is not among the columns."
+            raise ParameterError(msg)
+    return tuple(
+        one_axis(frame, name, keys=by_keys.get(name), bins=by_bins.get(name))
+        for name in names
+    )

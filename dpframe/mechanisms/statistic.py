@@ -1,0 +1,46 @@
+"""A statistic: what to sum in each cell, and how noisy sums become its figures.
+
+Counts, sums and moments are statistics. A scalar release has one in a single cell,
+`group_by` has one in many cells, `agg` has several that share a charge.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from dpframe.figures import ErrorLaw, Figures
+    from dpframe.measure import Part
+    from dpframe.tally import Axis
+    from dpframe.values import ColumnType
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class Statistic(Protocol):
+    """One measure, whatever the cells."""
+
+    @property
+    def measure(self) -> ColumnType:
+        """The number line of its values."""
+        ...
+
+    def formula(self, part: Part) -> str | None:
+        """Return its error as a function of the row count, where it depends on it."""
+        ...
+
+    def part(self, axes: tuple[Axis, ...], *, other: bool, epsilon: Fraction) -> Part:
+        """Return what to sum, and its noise at this loss."""
+        ...
+
+    def figures(self, noisy: Array, part: Part, *, name: str) -> Figures:
+        """Return the figures that noisy sums, shape ``(cells, outputs)``, give."""
+        ...
+
+    def expected_error(self, part: Part, rows: int | None) -> ErrorLaw | None:
+        """Return the error to expect; None where it needs a guess of the rows."""
+        ...

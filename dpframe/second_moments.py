@@ -1,0 +1,199 @@
+"""Noisy sums of products in scaled units, and what they say of mean and covariance.
+
+Scaled units put each column's bounds, or the radius of a ball, at -1 and 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from dpframe.figures import COUNT, Figures, GridError
+from dpframe.noise import MaxNorm
+from dpframe.noise.randomness import words
+from dpframe.tally import COARSE
+
+if TYPE_CHECKING:
+    from dpframe.noise import Noise
+    from dpframe.values import ColumnType
+
+Array = np.ndarray[Any, np.dtype[Any]]
+Scaled = tuple[Array, Array, Array]
+
+_DRAWS: Final = 2_000
+_ROOM: Final = 1 << 24  # simulated numbers held at once
+_SQUARE: Final = COARSE * COARSE
+
+
+class Moments(NamedTuple):
+    """Count, mean vector and covariance matrix."""
+
+    n: int
+    mean: Array
+    cov: Array
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layout:
+    """How scaled figures become those of the columns: ``x = middle + half * y``."""
+
+    columns: tuple[ColumnType, ...]
+    middle: tuple[float, ...]
+    half: tuple[float, ...]
+
+    @property
+    def scales(self) -> tuple[Array, Array]:
+        """Middle and half-width of each column's range, as arrays."""
+        return np.array(self.middle), np.array(self.half)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns' names, in order."""
+        return tuple(column.name for column in self.columns)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoisySums:
+    """The released whole numbers and their noise.
+
+    Attributes
+    ----------
+    method : str
+        ``"linf"``, ``"sym"`` or ``"dwork"``: which sums they are.
+    size : int
+        Number of columns.
+    resolution : int
+        Grid units that one full row counts.
+    noisy : array
+        Whole numbers, shape ``(sums,)``: the count first.
+    laws : tuple of Noise
+        The noise of each block of them.
+    """
+
+    method: str
+    size: int
+    resolution: int
+    noisy: Array
+    laws: tuple[Noise, ...]
+
+    def count(self) -> Figures:
+        """Return the number of rows."""
+        law = self.laws[0]
+        per_row = (_SQUARE if isinstance(law, MaxNorm) else 1) * self.resolution
+        noisy = Fraction(int(self.noisy[0]), per_row)
+        return Figures(
+            name="n",
+            column=COUNT,
+            values=np.array([max(round(noisy), 0)]),
+            centre=np.array([float(noisy)]),
+            raw={"n": np.array([float(noisy)])},
+            error=GridError(noise=law, unit=Fraction(1, per_row)),
+            low=Fraction(0),
+        )
+
+    def scaled(self) -> Scaled:
+        """Return count, sums and products in scaled units, with a first axis of 1."""
+        return self._scaled(self.noisy.astype(np.float64)[None])
+
+    def redrawn(self) -> Scaled:
+        """Return the same, followed by what redrawn noise would make of them.
+
+        Shapes ``(1 + draws,)``, ``(1 + draws, d)`` and ``(1 + draws, d, d)``.
+        """
+        noisy = self.noisy.astype(np.float64)
+        widest = max(self.size**2, len(noisy))
+        draws = max(min(_DRAWS, _ROOM // widest), 100)
+        noise = self._noise(draws)
+        return self._scaled(np.concatenate([noisy[None], noisy + noise]))
+
+    def _noise(self, draws: int) -> Array:
+        """Return fresh noise of the same law, shape ``(draws, sums)``."""
+        if isinstance(self.laws[0], MaxNorm):
+            return _max_norm_like(self.laws[0], len(self.noisy), draws)
+        stops = (1, 1 + self.size, len(self.noisy))
+        blocks: list[Array] = []
+        for law, start, stop in zip(self.laws, (0, *stops[:-1]), stops, strict=True):
+            drawn = law.sample(draws * (stop - start)).astype(np.float64)
+            blocks.append(drawn.reshape(draws, stop - start))
+        return np.concatenate(blocks, axis=1)
+
+    def _scaled(self, noisy: Array) -> Scaled:
+        """Return counts, sums and products from vectors of noisy sums."""
+        size = self.size
+        if self.method == "linf":
+            figures = noisy / (float(_SQUARE) * self.resolution)
+            counts, sums = figures[:, 0], figures[:, 1 : size + 1]
+            squares = (figures[:, size + 1 : 2 * size + 1] + counts[:, None]) / 2
+            return counts, sums, _symmetric(squares, figures[:, 2 * size + 1 :])
+        counts = noisy[:, 0] / self.resolution
+        sums = noisy[:, 1 : size + 1] / (float(COARSE) * self.resolution)
+        second = noisy[:, size + 1 :] / (float(_SQUARE) * self.resolution)
+        if self.method == "dwork":
+            square = second.reshape(-1, size, size)
+            return counts, sums, (square + square.transpose(0, 2, 1)) / 2
+        return counts, sums, _symmetric(second[:, :size], second[:, size:] / 2)
+
+
+def _symmetric(squares: Array, crossed: Array) -> Array:
+    """Return symmetric matrices from their diagonals and upper triangles."""
+    size = squares.shape[1]
+    matrices = np.empty((len(squares), size, size))
+    rows, columns = np.triu_indices(size, 1)
+    place: Array = np.arange(size)
+    matrices[:, place, place] = squares
+    matrices[:, rows, columns] = crossed
+    matrices[:, columns, rows] = crossed
+    return matrices
+
+
+def projected(n: float, sums: Array, products: Array) -> tuple[Array, Array]:
+    """Return mean and covariance in scaled units, inside their public ranges.
+
+    The augmented second-moment matrix is projected on the positive semi-definite
+    cone; the covariance is its Schur complement over a count of at least 1.
+    """
+    size = len(sums)
+    whole = np.empty((size + 1, size + 1))
+    whole[0, 0] = max(n, 1.0)
+    whole[0, 1:] = whole[1:, 0] = sums
+    whole[1:, 1:] = products
+    whole = _positive(whole)
+    mean = whole[0, 1:] / whole[0, 0]
+    cov = _positive(whole[1:, 1:] / whole[0, 0] - np.outer(mean, mean))
+    shrink = 1 / np.sqrt(np.maximum(np.diag(cov), 1.0))
+    return np.clip(mean, -1.0, 1.0), cov * np.outer(shrink, shrink)
+
+
+def _positive(matrix: Array) -> Array:
+    """Return the nearest positive semi-definite matrix, symmetric to the bit."""
+    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
+    nearest = (vectors * np.maximum(values, 0.0)) @ vectors.T
+    return (nearest + nearest.T) / 2
+
+
+def correlation(cov: Array) -> Array:
+    """Return correlations from covariances, along the last two axes."""
+    spread = np.sqrt(np.maximum(np.diagonal(cov, axis1=-2, axis2=-1), 1e-300))
+    corr = cov / (spread[..., :, None] * spread[..., None, :])
+    corr = np.clip(corr, -1.0, 1.0)
+    place: Array = np.arange(cov.shape[-1])
+    corr[..., place, place] = 1.0
+    return corr
+
+
+def _max_norm_like(law: MaxNorm, sums: int, draws: int) -> Array:
+    """Return max-norm noise by its fine-grid limit: a Gamma radius times a cube."""
+    radius = np.zeros(draws)
+    for _ in range(sums + 1):
+        radius -= np.log(_uniforms(draws))
+    cube = 2 * _uniforms(draws * sums).reshape(draws, sums) - 1
+    return float(law.scale) * radius[:, None] * cube
+
+
+def _uniforms(count: int) -> Array:
+    """Return uniform floats in (0, 1)."""
+    bits = words(count, np.uint64) >> np.uint64(11)
+    return bits.astype(np.float64) / 2.0**53 + 2.0**-54
