@@ -96,7 +96,7 @@ def plot_table(release: TableRelease[Any], ax: Axes | None = None) -> Axes:
     axes.set_xlim(float(edges[0].min()), float(edges[1].max()))
     names = ", ".join(cell_text(measure.name) for measure in figures)
     axes.set_ylabel(f"{names}{_unit(figures)}")
-    _name_dates(axes.yaxis, figures[0])
+    _name_dates(axes.yaxis, next(iter(figures)))
     axes.set_title(cell_text(release.title), loc="left")
     _without_frame(axes, "right", "top")
     if len(figures) > 1:
@@ -107,7 +107,7 @@ def plot_table(release: TableRelease[Any], ax: Axes | None = None) -> Axes:
 def _unit(figures: Sequence[Figures]) -> str:
     """Return what stands behind the name of an axis."""
     hours = any(measure.column.kind is Kind.DURATION for measure in figures)
-    return f" ({'hours; ' if hours else ''}bars: 95% for the noise)"
+    return f" ({'hours; ' if hours else ''}error bars: 95%, noise)"
 
 
 def _name_dates(axis: Any, figures: Figures) -> None:

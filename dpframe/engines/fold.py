@@ -25,6 +25,7 @@ _EXACT: Final = 1 << 53
 _LIMB_BITS: Final = 32
 _BLOCK: Final = 1 << 13  # 2^20 * 2^20 * 2^13 = 2^53
 _FLUSH: Final = 1 << 9  # batches of limb sums under 2^53 that int64 can hold
+_FLUSH_GRAM: Final = 1 << 5  # batches of products' sums under 2^57 that it can
 
 
 class Sums:
@@ -81,7 +82,7 @@ class Sums:
                 else:
                     self._add_count(index, rows, codes, weights)
         self._batches += 1
-        if self._batches % _FLUSH == 0:
+        if self._batches % (_FLUSH_GRAM if self._gram else _FLUSH) == 0:
             self._flush()
 
     def total(self) -> Array:
@@ -142,7 +143,7 @@ class Sums:
             return
         full = weights == WEIGHT
         even, shared = table[:, full], table[:, ~full]
-        self._store_gram(_gram(even, even) * WEIGHT, 0)
+        self._store_gram(_gram(even, even), WEIGHT.bit_length() - 1)
         weighted = shared * weights[~full]  # up to 2^36
         high = np.floor(weighted / COARSE)
         self._store_gram(_gram(high, shared), COARSE.bit_length() - 1)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import json
 from decimal import Decimal
@@ -342,14 +343,13 @@ def test_what_is_refused_is_refused_at_any_depth(expr: pl.Expr) -> None:
             prove(wrapped, schema=SCHEMA)
 
 
-@pytest.mark.parametrize("terms", [200, 330, 400, 500, 700, 1000, 5000])
-def test_deep_expression_is_accepted_or_refused_but_never_breaks(terms: int) -> None:
-    expr = sum([x] * terms)
-    try:
-        prove(expr, schema=SCHEMA)
-    except NotProvedError as error:
-        assert "too deep" in str(error)
-        assert terms > 200
+def test_deep_expression_is_accepted_or_refused_but_never_breaks() -> None:
+    assert prove(sum([x] * 200), schema=SCHEMA) is None
+    for terms in (330, 400, 500, 700, 1000):
+        with contextlib.suppress(NotProvedError):
+            prove(sum([x] * terms), schema=SCHEMA)
+    with pytest.raises(NotProvedError, match="too deep"):
+        prove(sum([x] * 5000), schema=SCHEMA)
 
 
 def test_missing_column_is_named_with_its_neighbours() -> None:
