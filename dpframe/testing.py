@@ -1,0 +1,189 @@
+"""The test seam: what a release saw, and noise that repeats. Never private.
+
+Releases made under it say TEST wherever they print, guarantee nothing and cannot be
+saved. It is no part of the public namespace: tests import it by name.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
+
+from dpframe.measure import probe
+from dpframe.noise.randomness import override
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+    from fractions import Fraction
+
+    from dpframe.measure import Part, Query
+    from dpframe.noise import Noise
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordedBlock:
+    """Neighbouring figures that share one noise law.
+
+    Attributes
+    ----------
+    law : str
+        ``"discrete Laplace"`` (L1 sensitivity) or ``"max-norm"`` (max-norm).
+    exact, noisy : tuple of tuple of int
+        Figures by cell before and after noise, in grid units.
+    sensitivity : int
+        By how much one privacy unit can change them, in the law's norm.
+    epsilon, scale : Fraction
+        The block's share of the loss, and the noise scale in grid units.
+    """
+
+    law: str
+    exact: tuple[tuple[int, ...], ...]
+    noisy: tuple[tuple[int, ...], ...]
+    sensitivity: int
+    epsilon: Fraction
+    scale: Fraction
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordedPart:
+    """One statistic of a release and its blocks.
+
+    `statistic` is the `Tally` or `Distinct` that was evaluated: its quantities know
+    the length of a grid step, its contribution what a full row weighs.
+    """
+
+    statistic: Any
+    blocks: tuple[RecordedBlock, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """One release as `measure` saw it."""
+
+    mechanism: str
+    columns: tuple[str, ...]
+    parameters: dict[str, str]
+    cost: str
+    parts: tuple[RecordedPart, ...]
+
+    def distance(self, other: Record) -> list[tuple[int, int]]:
+        """Return for each block how far two records lie apart, and what is claimed.
+
+        The first number is in the norm of the block's law; both are in grid units.
+        """
+        pairs: list[tuple[int, int]] = []
+        for mine, theirs in zip(self.blocks, other.blocks, strict=True):
+            gaps = [
+                abs(a - b)
+                for left, right in zip(mine.exact, theirs.exact, strict=True)
+                for a, b in zip(left, right, strict=True)
+            ]
+            norm = max(gaps) if mine.law == "max-norm" else sum(gaps)
+            pairs.append((norm, mine.sensitivity))
+        return pairs
+
+    @property
+    def blocks(self) -> tuple[RecordedBlock, ...]:
+        """All blocks of all parts, in order."""
+        return tuple(block for part in self.parts for block in part.blocks)
+
+
+@dataclass
+class Recorder:
+    """Takes note of every release, and of the random bytes its noise used.
+
+    Attributes
+    ----------
+    records : list of Record
+    bytes_used : int
+    """
+
+    noiseless: bool = False
+    records: list[Record] = field(default_factory=list[Record])
+    bytes_used: int = 0
+
+    def draw(self, noise: Noise, size: int) -> Array:
+        """Return the noise to add: none where it is frozen."""
+        if self.noiseless:
+            return np.zeros(size, dtype=np.int64)
+        return noise.sample(size)
+
+    def record(
+        self, query: Query[Any], exact: Sequence[Array], noisy: Sequence[Array]
+    ) -> None:
+        """Take note of one release."""
+        parts = tuple(
+            _recorded(part, before, after)
+            for part, before, after in zip(query.parts, exact, noisy, strict=True)
+        )
+        self.records.append(
+            Record(
+                mechanism=query.mechanism,
+                columns=query.columns,
+                parameters=dict(query.parameters),
+                cost=query.cost.exact,
+                parts=parts,
+            )
+        )
+
+    def random_bytes(self, size: int) -> bytes:
+        """Return bytes of the operating system, and count them."""
+        self.bytes_used += size
+        return os.urandom(size)
+
+
+def _recorded(part: Part, exact: Array, noisy: Array) -> RecordedPart:
+    blocks = tuple(
+        RecordedBlock(
+            law=block.law,
+            exact=_whole(exact[:, block.start : block.stop]),
+            noisy=_whole(noisy[:, block.start : block.stop]),
+            sensitivity=part.sensitivity(block),
+            epsilon=block.epsilon,
+            scale=part.sensitivity(block) / block.epsilon,
+        )
+        for block in part.blocks
+    )
+    return RecordedPart(statistic=part.statistic, blocks=blocks)
+
+
+def _whole(figures: Array) -> tuple[tuple[int, ...], ...]:
+    return tuple(tuple(int(figure) for figure in row) for row in figures)
+
+
+@contextmanager
+def recording(*, noiseless: bool = False) -> Generator[Recorder]:
+    """Record every release made inside; `noiseless` freezes its noise at zero."""
+    recorder = Recorder(noiseless=noiseless)
+    watching = probe.set(recorder)
+    counting = override.set(recorder.random_bytes)
+    try:
+        yield recorder
+    finally:
+        override.reset(counting)
+        probe.reset(watching)
+
+
+@contextmanager
+def seeded(seed: int) -> Generator[None]:
+    """Make noise repeat inside: the same calls give the same releases.
+
+    Parameters
+    ----------
+    seed : int
+        At least 0.
+    """
+    key = seed.to_bytes(32, "little")
+    stream = Cipher(algorithms.ChaCha20(key, bytes(16)), mode=None).encryptor()
+    repeating = override.set(lambda size: stream.update(bytes(size)))
+    try:
+        yield
+    finally:
+        override.reset(repeating)
