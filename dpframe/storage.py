@@ -144,9 +144,8 @@ def _rebuilt(said: Mapping[str, Any], table: pl.DataFrame | None) -> Release[Any
 def _read(content: bytes) -> tuple[Any, pl.DataFrame | None]:
     """Return what a file says of itself, and its table where it has one."""
     if content[:4] == _PARQUET:
-        said = pq.read_metadata(pa.BufferReader(content)).metadata or {}
-        document = json.loads(said[_KEY.encode()])
-        return document, pl.read_parquet(content)
+        said = pl.read_parquet_metadata(io.BytesIO(content))
+        return json.loads(said[_KEY]), pl.read_parquet(content)
     return json.loads(content)[_KEY], None
 
 

@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import datetime as dt
+from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any
+
+import polars as pl
+import pytest
+
+import dpframe.preview
+from dpframe.errors import ParameterError
+from dpframe.figures import COUNT, GridError
+from dpframe.noise import DiscreteLaplace
+from dpframe.outlook import Outlook
+from dpframe.preview import Preview
+from dpframe.privacy.accountant import Accountant, Event
+from dpframe.privacy.loss import Loss
+from dpframe.values import column_type
+
+COST = Loss(epsilon=Fraction(3, 10))
+
+
+def law(scale: Any) -> GridError:
+    return GridError(noise=DiscreteLaplace(scale=Fraction(scale)), unit=Fraction(1))
+
+
+def preview(*, spent: Any = "9/10", rows: Any = None, **outlook: Any) -> Preview[Any]:
+    accountant = Accountant(epsilon=3)
+    event = Event(mechanism="count", columns=(), parameters="")
+    accountant.charge(Loss(epsilon=Fraction(spent)), event)
+    frame = SimpleNamespace(private_state=SimpleNamespace(accountant=accountant))
+    given = {"column": COUNT, "error": lambda _: law("50/3"), **outlook}
+    query = SimpleNamespace(cost=COST, outlook=Outlook(**given))
+    return Preview(frame, query, rows=rows)
+
+
+def of_rows(rows: Any) -> GridError | None:
+    return None if rows is None else law(Fraction(10_000, rows))
+
+
+def test_a_preview_prints_the_shape_the_error_and_what_is_left() -> None:
+    text = "Preview(count by decade, 7 rows, ± 50 each, ε=0.3 of 2.1 left, "
+    text += "nothing spent)"
+    made = preview(title="count by decade, 7 rows", cells=7)
+    assert repr(made) == text
+    assert made._repr_html_() == f"<div>{text}</div>"
+
+
+def test_a_preview_of_one_figure_prints_its_error() -> None:
+    made = preview(title="count of rows")
+    assert repr(made) == (
+        "Preview(count of rows, ± 50, ε=0.3 of 2.1 left, nothing spent)"
+    )
+
+
+def test_what_is_left_is_rounded_down() -> None:
+    assert "of 2.33333 left" in repr(preview(title="count", spent="2/3"))
+    assert "of 0 left" in repr(preview(title="count", spent="3"))
+
+
+def test_an_error_that_depends_on_the_rows_prints_as_a_formula_of_them() -> None:
+    unknown = preview(title="mean of x", error=of_rows, formula="about 30 / n")
+    assert repr(unknown) == (
+        "Preview(mean of x, ± about 30 / n, ε=0.3 of 2.1 left, nothing spent)"
+    )
+    with pytest.raises(ParameterError, match="rows="):
+        unknown.accuracy()
+    with pytest.raises(ParameterError, match="rows="):
+        _ = unknown.noise
+    guessed = preview(title="mean of x", error=of_rows, formula="", rows=600)
+    assert "± 50" in repr(guessed)
+    assert guessed.accuracy() == unknown.accuracy(rows=600) == 50.0
+    assert guessed.accuracy(rows=60) > 400
+
+
+def test_the_joint_error_holds_for_all_cells_together() -> None:
+    made = preview(title="count by decade, 7 rows", cells=7)
+    assert made.accuracy(joint=True) > made.accuracy() == 50.0
+    assert made.accuracy(0.99) > made.accuracy(0.9)
+
+
+def test_a_preview_answers_in_the_unit_of_the_release() -> None:
+    day = column_type("day", pl.Date())
+    made = preview(title="mean of day", column=day, schema={"day": pl.Date()})
+    assert made.accuracy() == dt.timedelta(days=50)
+    assert "± 50 days" in repr(made)
+    assert made.schema == {"day": pl.Date()}
+    assert made.cost == COST
+    assert isinstance(made.noise.scale, dt.timedelta)
+
+
+def test_every_release_of_a_preview_is_a_fresh_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    calls = []
+    monkeypatch.setattr(
+        dpframe.preview, "release", lambda *given: calls.append(given) or len(calls)
+    )
+    made = preview(title="count")
+    assert not calls
+    assert [made.release(), made.release()] == [1, 2]
+    assert calls == [(made.frame, made.query)] * 2
+
+
+@pytest.mark.parametrize("rows", [0, -1, 2.5])
+def test_a_guess_that_is_no_row_count_is_refused(rows: Any) -> None:
+    with pytest.raises(ParameterError):
+        preview(title="mean", error=of_rows).accuracy(rows=rows)
