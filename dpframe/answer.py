@@ -146,8 +146,8 @@ class Release(ABC, Generic[N]):
     def saved_parts(self) -> dict[str, Any]:
         """Return what `dpframe.load` rebuilds this kind from.
 
-        Those of its parameters that a file can hold. Key columns, as ``"keys"``,
-        make the file a table.
+        Those of its parameters that a file can hold, in classes that
+        `dpframe.exact_json` knows. Key columns, as ``"keys"``, come from the table.
         """
 
     @abstractmethod

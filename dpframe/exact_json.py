@@ -22,6 +22,7 @@ from dpframe.intervals import Sampling
 from dpframe.noise import DiscreteLaplace, MaxNorm
 from dpframe.privacy.loss import Loss
 from dpframe.provenance import Provenance
+from dpframe.second_moments import Layout, NoisySums
 from dpframe.values import ColumnType, Kind
 
 if TYPE_CHECKING:
@@ -33,8 +34,10 @@ _CLASSES: Final[Mapping[str, type[Any]]] = {
     "figures": Figures,
     "grid error": GridError,
     "host": StoredHost,
+    "layout": Layout,
     "loss": Loss,
     "max-norm": MaxNorm,
+    "noisy sums": NoisySums,
     "provenance": Provenance,
     "sampling": Sampling,
     "weighted error": WeightedError,

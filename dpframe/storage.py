@@ -24,6 +24,7 @@ import pyarrow.parquet as pq
 from dpframe.errors import ParameterError
 from dpframe.exact_json import from_json, to_json
 from dpframe.hosts import StoredHost
+from dpframe.mean_cov import MeanCov
 from dpframe.measure import Measured
 from dpframe.release import ScalarRelease, TableRelease
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from dpframe.answer import Release
 
 _KINDS: Final[Mapping[str, type[Release[Any]]]] = {
+    "MeanCov": MeanCov,
     "ScalarRelease": ScalarRelease,
     "TableRelease": TableRelease,
 }
@@ -61,9 +63,10 @@ def save(
         raise ParameterError(msg, hint="release again outside of dpframe.testing.")
     parts = release.saved_parts()
     keys: pl.DataFrame | None = parts.pop("keys", None)
+    alone = isinstance(release, ScalarRelease)
     target = Path(path)
     if not target.suffix:
-        suffix = ".json" if keys is None else ".parquet"
+        suffix = ".json" if alone else ".parquet"
         target = target.with_name(target.name + suffix)
     if target.exists() and not overwrite:
         msg = f"{target} exists; pass overwrite=True to replace it."
@@ -76,12 +79,13 @@ def save(
         "host": to_json(StoredHost.of(release.handed_out())),
         "parts": {name: to_json(part) for name, part in parts.items()},
     }
-    if keys is None:
+    if keys is not None:
+        said["keys"] = [to_json(dtype) for dtype in keys.dtypes]
+    if alone:
         document = {**_plainly(release), _KEY: said}
         text = json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False)
         _replace(target, text.encode())
     else:
-        said["keys"] = [to_json(dtype) for dtype in keys.dtypes]
         _replace(target, _as_parquet(release.handed_out(), said))
     return target
 
@@ -126,7 +130,7 @@ def _rebuilt(said: Mapping[str, Any], table: pl.DataFrame | None) -> Release[Any
         msg = "it was saved by another version of dpframe."
         raise ParameterError(msg, hint="a newer version can read it.")
     parts = {name: from_json(part) for name, part in said["parts"].items()}
-    if table is not None:
+    if table is not None and "keys" in said:
         dtypes = [from_json(dtype) for dtype in said["keys"]]
         names = table.columns[: len(dtypes)]
         parts["keys"] = table.select(names).cast(dict(zip(names, dtypes, strict=True)))

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from polars.testing import assert_frame_equal
 
+import dpframe
 from dpframe.errors import ParameterError
 from dpframe.exact_json import from_json, to_json
 from dpframe.figures import GridError, WeightedError
@@ -342,3 +343,20 @@ def test_a_file_holds_what_is_public_and_no_more(
 def test_a_stored_host_of_another_library_is_refused() -> None:
     with pytest.raises(ParameterError):
         StoredHost(library="spark")(pl.DataFrame({"a": [1]}), {})
+
+
+@pytest.mark.parametrize("library", [pl, pd])
+def test_moments_come_back_with_their_figures(tmp_path: Path, library: Any) -> None:
+    rows = {"a": [0.0, 1.0] * 500, "b": [1, 2] * 500}
+    frame = library.DataFrame(rows).dp.attach(dpframe.Accountant(epsilon=9))
+    release = frame.dp.mean_cov(
+        ["a", "b"], bounds={"a": (0, 1), "b": (0, 3)}, epsilon=9
+    )
+    path = release.save(tmp_path / "moments")
+    assert pl.read_parquet(path).columns == release.to_polars().columns
+    again = load(path)
+    assert type(again) is type(release)
+    assert type(again.to_native()) is type(release.to_native())
+    assert again.value.n == release.value.n
+    assert np.array_equal(again.value.cov, release.value.cov)
+    assert (again.cost, again.provenance) == (release.cost, release.provenance)
