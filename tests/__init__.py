@@ -1,0 +1,3 @@
+"""Tests, audits and benchmarks of dpframe."""
+
+from __future__ import annotations
