@@ -81,6 +81,6 @@ class Provenance:
         )
         return (
             f"Adding or removing {whom} changes the probability of any outcome by at "
-            f"most a factor e^{self.cost.removeprefix('epsilon=')} "
+            f"most a factor e^({self.cost.removeprefix('epsilon=')}) "
             f"(pure differential privacy, {self.cost})."
         )

@@ -410,7 +410,7 @@ def test_a_release_says_what_it_cost_and_how_it_came_about(
     made: SimpleNamespace, decades: TableRelease[Any]
 ) -> None:
     assert decades.cost.epsilon == Fraction(3, 10)
-    assert "e^3/10" in decades.guarantee
+    assert "factor e^(3/10) (" in decades.guarantee
     assert "'id'" in decades.guarantee
     assert decades.provenance.steps == ("filter((days) > (1))",)
     assert made.scalar(1).provenance.parameters == {"of": "rows"}
