@@ -54,6 +54,7 @@ class Sums:
         self._small: dict[tuple[int, int], Array] = {}
         self._large: dict[tuple[int, int], Array] = {}
         self._batches = 0
+        self._only_counts = list(monomials) == [()]
         self._gram = (
             cells == 1
             and len(reaches) > 1
@@ -82,6 +83,8 @@ class Sums:
                 else:
                     self._add_count(index, rows, codes, weights)
         self._batches += 1
+        if self._only_counts:
+            return
         if self._batches % (_FLUSH_GRAM if self._gram else _FLUSH) == 0:
             self._flush()
 
@@ -90,7 +93,7 @@ class Sums:
 
         A lone count comes as 64-bit integers, which always hold it.
         """
-        if list(self._monomials) == [()] and set(self._small) <= {(0, 0)}:
+        if self._only_counts:
             counted = self._small.get((0, 0), np.zeros(self._cells, np.int64))
             return counted.reshape(-1, 1)
         self._flush()
