@@ -7,7 +7,7 @@ whatever were kept there would be forgotten or copied.
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, Final, Generic, NoReturn, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, NoReturn, TypeVar, cast, overload
 
 import pandas as pd
 import polars as pl
@@ -16,11 +16,11 @@ from dpframe.accessor import PrivateNamespace
 from dpframe.dialects.pandas import PrivatePandas
 from dpframe.dialects.polars import PrivatePolars
 from dpframe.errors import NotAttachedError, ParameterTypeError
+from dpframe.frame import PrivateFrame
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
-    from dpframe.frame import PrivateFrame
     from dpframe.privacy.accountant import Accountant
 
 N = TypeVar("N", pl.DataFrame, pl.LazyFrame, pd.DataFrame)
@@ -124,10 +124,17 @@ def attach(
         "bounds": bounds,
         "domain": domain,
     }
-    if isinstance(frame, (pl.DataFrame, pl.LazyFrame)):
-        return PrivatePolars.attach(frame, accountant, **declared)
+    if isinstance(frame, pl.DataFrame):
+        return PrivatePolars[pl.DataFrame].attach(frame, accountant, **declared)
+    if isinstance(frame, pl.LazyFrame):
+        return PrivatePolars[pl.LazyFrame].attach(frame, accountant, **declared)
     if isinstance(frame, pd.DataFrame):
         return PrivatePandas.attach(frame, accountant, **declared)
+    if isinstance(frame, PrivateFrame):
+        msg = "This frame is attached already."
+        raise ParameterTypeError(
+            msg, hint="frame.dp.detach() gives the native frame back."
+        )
     msg = f"A {type(frame).__name__} cannot be attached."
     raise ParameterTypeError(msg, hint="pass a pandas or Polars frame.")
 
@@ -140,6 +147,39 @@ class RawNamespace(Generic[N]):
     def __init__(self, frame: N) -> None:
         self._frame = frame
 
+    @overload
+    def attach(
+        self: RawNamespace[pl.DataFrame],
+        accountant: Accountant,
+        *,
+        privacy_unit: str | None = None,
+        max_rows: int | None = None,
+        max_groups: int | None = None,
+        bounds: Mapping[str, Any] | None = None,
+        domain: Mapping[str, Any] | None = None,
+    ) -> PrivatePolars[pl.DataFrame]: ...
+    @overload
+    def attach(
+        self: RawNamespace[pl.LazyFrame],
+        accountant: Accountant,
+        *,
+        privacy_unit: str | None = None,
+        max_rows: int | None = None,
+        max_groups: int | None = None,
+        bounds: Mapping[str, Any] | None = None,
+        domain: Mapping[str, Any] | None = None,
+    ) -> PrivatePolars[pl.LazyFrame]: ...
+    @overload
+    def attach(
+        self: RawNamespace[pd.DataFrame],
+        accountant: Accountant,
+        *,
+        privacy_unit: str | None = None,
+        max_rows: int | None = None,
+        max_groups: int | None = None,
+        bounds: Mapping[str, Any] | None = None,
+        domain: Mapping[str, Any] | None = None,
+    ) -> PrivatePandas: ...
     def attach(
         self,
         accountant: Accountant,
@@ -149,9 +189,10 @@ class RawNamespace(Generic[N]):
         max_groups: int | None = None,
         bounds: Mapping[str, Any] | None = None,
         domain: Mapping[str, Any] | None = None,
-    ) -> Any:
+    ) -> PrivateFrame:
         """Attach a budget to this frame; see `dpframe.attach`, its typed twin."""
-        return attach(
+        with_budget = cast("Callable[..., PrivateFrame]", attach)
+        return with_budget(
             self._frame,
             accountant,
             privacy_unit=privacy_unit,
@@ -214,10 +255,11 @@ def register(name: str = "dp") -> None:
 
 def _owner(host: type, name: str) -> Any:
     """Return whose attribute a name is: None where it is free."""
-    found = host.__dict__.get(name, getattr(host, name, None))
+    found: Any = host.__dict__.get(name, getattr(host, name, None))
     if found is None:
         return None
     for place in ("_accessor", "_ns"):  # where pandas and Polars keep the class
-        if place in getattr(found, "__dict__", {}):
-            return vars(found)[place]
+        kept: Mapping[str, Any] = getattr(found, "__dict__", {})
+        if place in kept:
+            return kept[place]
     return found

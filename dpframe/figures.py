@@ -11,6 +11,7 @@ import datetime as dt
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
@@ -164,6 +165,12 @@ def laplace_quantile(weights: Array, share: float) -> Array:
         low = np.where(tail > share, middle, low)
         high = np.where(tail > share, high, middle)
     return high
+
+
+@lru_cache(maxsize=64)
+def equal_quantile(noises: int, share: float) -> float:
+    """Return `laplace_quantile` of so many noises of weight 1."""
+    return float(laplace_quantile(np.ones((1, noises)), share)[0])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -32,19 +32,21 @@ class Labelled:
     columns; indexing by names gives one entry as a number with its error.
     """
 
-    __slots__ = ("_figures", "_host", "_measured", "_names", "_what")
+    __slots__ = ("_figures", "_host", "_measured", "_names", "_shape", "_what")
 
     def __init__(
         self,
         *,
         what: str,
         names: tuple[str, ...],
+        shape: tuple[int, ...],
         figures: Figures,
         measured: Measured,
         host: StoredHost,
     ) -> None:
         self._what = what
         self._names = names
+        self._shape = shape
         self._figures = figures
         self._measured = measured
         self._host = host
@@ -62,9 +64,7 @@ class Labelled:
     @property
     def shape(self) -> tuple[int, ...]:
         """``(d,)`` or ``(d, d)``."""
-        size = len(self._names)
-        entries = self._figures.centre.size
-        return (size,) if entries == size else (size, size)
+        return self._shape
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:  # noqa: FBT001 - numpy's protocol
         del copy  # always one

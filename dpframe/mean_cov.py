@@ -142,7 +142,7 @@ class MeanCov(Release[N]):
     @property
     def noise(self) -> NoiseLaw:
         """The family and scale of the noise, as it enters the count."""
-        return NoiseLaw.of(self._sums.count())
+        return NoiseLaw.of_figures(self._sums.count())
 
     @property
     def low_count(self) -> bool:
@@ -262,6 +262,7 @@ class MeanCov(Release[N]):
         return Labelled(
             what=what,
             names=self._layout.names,
+            shape=(len(self._layout.names),) * (1 if what == "mean" else 2),
             figures=figures,
             measured=self._measured,
             host=self._stored_host(),

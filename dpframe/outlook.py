@@ -35,8 +35,8 @@ class Outlook:
     error : callable
         From a public guess of the number of rows (None where it is not given) to
         the error of one cell; None where the guess is needed.
-    formula : str or None
-        The error as a function of the row count, where it depends on it.
+    unit : str
+        What the error is counted in, where that is not the answer's own unit.
     """
 
     title: str
@@ -44,4 +44,4 @@ class Outlook:
     cells: int = 1
     schema: Mapping[str, pl.DataType] = field(default_factory=dict[str, Any])
     error: Callable[[int | None], ErrorLaw | None]
-    formula: str | None = None
+    unit: str = ""

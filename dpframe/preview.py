@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
+_MANY = 10**9  # rows so many that only the first order of an error is left
+
 
 @dataclass(frozen=True, repr=False)
 class Preview(Generic[R]):
@@ -122,13 +124,14 @@ class Preview(Generic[R]):
     def __repr__(self) -> str:
         outlook = self.query.outlook
         parts = [cell_text(outlook.title)]
-        error = outlook.error(self.rows)
+        error, factor, per_row = outlook.error(self.rows), 1, ""
+        if error is None:  # it falls as 1 / n, to first order
+            error, factor, per_row = outlook.error(_MANY), _MANY, " / n"
         if error is not None:
-            width = float(error.half_width(PRINTED, cells=1).max())
+            width = factor * float(error.half_width(PRINTED, cells=1).max())
             each = " each" if outlook.cells > 1 else ""
-            parts.append(f"± {error_text(outlook.column, width)}{each}")
-        elif outlook.formula is not None:
-            parts.append(f"± {outlook.formula}")
+            shown = f"± {error_text(outlook.column, width)}{outlook.unit}"
+            parts.append(f"{shown}{per_row}{each}")
         parts.append(f"{self.cost} of {self._left()} left")
         return f"Preview({', '.join(parts)}, nothing spent)"
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from hashlib import shake_256
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import numpy as np
 
 from dpframe.figures import COUNT, Figures, GridError
-from dpframe.noise import MaxNorm
-from dpframe.noise.randomness import words
+from dpframe.noise import DiscreteLaplace, MaxNorm
 from dpframe.tally import COARSE
 
 if TYPE_CHECKING:
@@ -110,14 +110,22 @@ class NoisySums:
         return self._scaled(np.concatenate([noisy[None], noisy + noise]))
 
     def _noise(self, draws: int) -> Array:
-        """Return fresh noise of the same law, shape ``(draws, sums)``."""
-        if isinstance(self.laws[0], MaxNorm):
-            return _max_norm_like(self.laws[0], len(self.noisy), draws)
-        stops = (1, 1 + self.size, len(self.noisy))
-        blocks: list[Array] = []
-        for law, start, stop in zip(self.laws, (0, *stops[:-1]), stops, strict=True):
-            drawn = law.sample(draws * (stop - start)).astype(np.float64)
-            blocks.append(drawn.reshape(draws, stop - start))
+        """Return noise of the same law, shape ``(draws, sums)``.
+
+        It serves error bars alone and comes from a stream that starts at the
+        released figures: the same release always has the same error bars.
+        """
+        stream = _Stream(repr([int(figure) for figure in self.noisy]).encode())
+        count = len(self.noisy)
+        first = self.laws[0]
+        if isinstance(first, MaxNorm):
+            return float(first.scale) * stream.max_norm(draws, count)
+        stops = (1, 1 + self.size, count)
+        blocks = [
+            float(law.scale) * stream.laplace(draws, stop - start)
+            for law, start, stop in zip(self.laws, (0, *stops[:-1]), stops, strict=True)
+            if isinstance(law, DiscreteLaplace)
+        ]
         return np.concatenate(blocks, axis=1)
 
     def _scaled(self, noisy: Array) -> Scaled:
@@ -142,7 +150,7 @@ def _symmetric(squares: Array, crossed: Array) -> Array:
     size = squares.shape[1]
     matrices = np.empty((len(squares), size, size))
     rows, columns = np.triu_indices(size, 1)
-    place: Array = np.arange(size)
+    place = cast("Array", np.arange(size))
     matrices[:, place, place] = squares
     matrices[:, rows, columns] = crossed
     matrices[:, columns, rows] = crossed
@@ -179,21 +187,35 @@ def correlation(cov: Array) -> Array:
     spread = np.sqrt(np.maximum(np.diagonal(cov, axis1=-2, axis2=-1), 1e-300))
     corr = cov / (spread[..., :, None] * spread[..., None, :])
     corr = np.clip(corr, -1.0, 1.0)
-    place: Array = np.arange(cov.shape[-1])
+    place = cast("Array", np.arange(cov.shape[-1]))
     corr[..., place, place] = 1.0
     return corr
 
 
-def _max_norm_like(law: MaxNorm, sums: int, draws: int) -> Array:
-    """Return max-norm noise by its fine-grid limit: a Gamma radius times a cube."""
-    radius = np.zeros(draws)
-    for _ in range(sums + 1):
-        radius -= np.log(_uniforms(draws))
-    cube = 2 * _uniforms(draws * sums).reshape(draws, sums) - 1
-    return float(law.scale) * radius[:, None] * cube
+class _Stream:
+    """Noise of scale 1 by its fine-grid limit, repeatable: no privacy rests on it."""
 
+    def __init__(self, start: bytes) -> None:
+        self._start = start
+        self._calls = 0
 
-def _uniforms(count: int) -> Array:
-    """Return uniform floats in (0, 1)."""
-    bits = words(count, np.uint64) >> np.uint64(11)
-    return bits.astype(np.float64) / 2.0**53 + 2.0**-54
+    def laplace(self, draws: int, count: int) -> Array:
+        """Return independent Laplace noise, shape ``(draws, count)``."""
+        shape = (draws, count)
+        return np.log(self._uniforms(*shape)) - np.log(self._uniforms(*shape))
+
+    def max_norm(self, draws: int, count: int) -> Array:
+        """Return max-norm noise, shape ``(draws, count)``: a Gamma radius in a cube."""
+        radius = np.zeros((draws, 1))
+        for _ in range(count + 1):
+            radius -= np.log(self._uniforms(draws, 1))
+        return radius * (2 * self._uniforms(draws, count) - 1)
+
+    def _uniforms(self, draws: int, count: int) -> Array:
+        """Return uniform floats in (0, 1)."""
+        self._calls += 1
+        spread = shake_256(self._start + self._calls.to_bytes(8)).digest(
+            8 * draws * count
+        )
+        bits = np.frombuffer(spread, np.uint64) >> np.uint64(11)
+        return (bits.astype(np.float64) / 2.0**53 + 2.0**-54).reshape(draws, count)

@@ -19,7 +19,6 @@ from uuid import uuid4
 
 import polars as pl
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from dpframe.errors import ParameterError
 from dpframe.exact_json import from_json, to_json
@@ -166,6 +165,8 @@ def _plainly(release: Release[Any]) -> dict[str, Any]:
 
 def _as_parquet(native: Any, said: Mapping[str, Any]) -> bytes:
     """Return the native table as Parquet: its own library finds its dtypes again."""
+    import pyarrow.parquet as pq  # noqa: PLC0415 - slow to import, seldom needed
+
     text = json.dumps(said, ensure_ascii=False, allow_nan=False)
     if isinstance(native, pl.DataFrame):
         sink = io.BytesIO()

@@ -116,7 +116,7 @@ class ColumnType:
         """
         if self.kind is Kind.BOOLEAN:
             if isinstance(value, (bool, np.bool_)):
-                return Fraction(int(value))
+                return Fraction(int(cast("bool", value)))
             return exact_number(value, what=what)
         if self.kind.is_number:
             number = exact_number(value, what=what)
@@ -244,7 +244,8 @@ def exact_number(value: object, *, what: str) -> Fraction:
     if isinstance(value, (bool, np.bool_, np.timedelta64)) or not isinstance(
         value, (int, float, Fraction, Decimal, np.integer, np.floating)
     ):
-        msg = f"{what} must be a number, not {type(value).__name__}."
+        kind = type(cast("object", value)).__name__
+        msg = f"{what} must be a number, not {kind}."
         raise ParameterTypeError(msg)
     if isinstance(value, np.generic):
         value = value.item()
@@ -273,7 +274,7 @@ def _instant(value: object, *, zone: str | None, what: str) -> Fraction:
     """Return seconds since the epoch."""
     if isinstance(value, np.datetime64):
         nanos = int(value.astype("datetime64[ns]").astype(np.int64))
-        if np.isnat(value):
+        if np.isnat(cast("np.datetime64[Any]", value)):
             msg = f"{what} is missing."
             raise ParameterError(msg)
         if zone is None:
@@ -297,7 +298,7 @@ def _instant(value: object, *, zone: str | None, what: str) -> Fraction:
 def _duration(value: object, *, what: str) -> Fraction:
     """Return seconds."""
     if isinstance(value, np.timedelta64):
-        if np.isnat(value):
+        if np.isnat(cast("np.timedelta64[Any]", value)):
             msg = f"{what} is missing."
             raise ParameterError(msg)
         return Fraction(int(value.astype("timedelta64[ns]").astype(np.int64)), 10**9)
@@ -430,7 +431,7 @@ def key_identity(ctype: ColumnType, key: object) -> object:
     if ctype.kind is Kind.BOOLEAN and not isinstance(key, (bool, np.bool_)):
         msg = f"{what} must be True or False, not {type(key).__name__}."
         raise ParameterTypeError(msg)
-    number = ctype.number(key, what=what)
+    number = ctype.number(cast("object", key), what=what)
     if ctype.is_whole and number.denominator != 1:
         msg = f"{what}: {key!r} is no value of a column of {ctype.dtype}."
         raise ParameterError(msg)

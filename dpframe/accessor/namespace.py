@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, cast
 
@@ -14,8 +15,6 @@ from dpframe.errors import NotProvedAttributeError, ParameterTypeError
 from dpframe.frame import PrivateFrame
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from dpframe.frame import State
 
 F = TypeVar("F", bound=PrivateFrame)
@@ -140,13 +139,17 @@ _HINTS = {
 
 
 def _merged(
-    given: Mapping[str, Any] | None, named: Mapping[str, Any], *, what: str
-) -> Mapping[str, Any]:
+    given: object, named: Mapping[str, Any], *, what: str
+) -> Mapping[object, Any]:
     """Return what a mapping and keywords declare together."""
     if given is None:
-        return named
-    both = set(given) & set(named)
+        return {**named}
+    if not isinstance(given, Mapping):
+        msg = f"{what} must be a mapping by column, not {type(given).__name__}."
+        raise ParameterTypeError(msg, hint=f"write .dp.{what}(column=...).")
+    listed = cast("Mapping[object, Any]", given)
+    both = set(listed) & set(named)
     if both:
-        msg = f"{what} of {min(both)!r} are declared twice."
+        msg = f"{what} of {min(map(str, both))!r} are declared twice."
         raise ParameterTypeError(msg)
-    return {**given, **named}
+    return {**listed, **named}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 from hashlib import blake2b
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -22,11 +23,13 @@ if TYPE_CHECKING:
 
     from dpframe.tally import Contribution
 
+_MOST_ROWS: Final = 1 << 40  # more than a unit can have; weights fit 64 bits
 _MIX: Final = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 
 
 def weight(limit: int) -> pl.Expr:
     """Return each row's weight: the units' rows share `limit` full rows."""
+    limit = min(limit, _MOST_ROWS)
     rows = pl.len().over(UNIT).cast(pl.Int64)
     shared = pl.lit(WEIGHT * limit, pl.Int64) // rows
     return pl.when(rows <= limit).then(pl.lit(WEIGHT, pl.Int64)).otherwise(shared)
@@ -92,6 +95,6 @@ def _digests(values: Iterable[object], key: bytes) -> pl.Series:
 
 def canonical(value: object) -> bytes:
     """Return bytes that are equal for equal values, whatever library they came from."""
-    if isinstance(value, (float, Decimal)) and value == int(value):
+    if isinstance(value, (float, Decimal)) and isfinite(value) and value == int(value):
         value = int(value)
     return f"{type(value).__name__}:{value}".encode()

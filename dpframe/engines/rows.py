@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 import polars as pl
 
@@ -63,7 +63,7 @@ def quantised(quantity: Quantity) -> pl.Expr:
         steps = steps.clip(quantity.low, quantity.high)
     if quantity.reach <= FLOAT_EXACT:
         return steps.cast(pl.Float64)
-    return steps
+    return steps.cast(pl.Int64) if quantity.reach <= INT64_SAFE else steps
 
 
 def _whole_steps(value: pl.Expr, quantity: Quantity) -> pl.Expr:
@@ -128,7 +128,8 @@ def _axis_code(axis: Axis) -> pl.Expr:
         return _bin_code(axis)
     if len(axis.columns) > 1:
         return _tuple_code(axis)
-    return _key_code(axis.columns[0], axis.keys)
+    (column,) = axis.columns
+    return _key_code(column, axis.keys)
 
 
 def _key_code(column: ColumnType, keys: Sequence[object]) -> pl.Expr:
@@ -171,13 +172,14 @@ def _tuple_code(axis: KeyAxis) -> pl.Expr:
         distinct = list(dict.fromkeys(key[place] for key in axis.keys))
         positions.append({key: index for index, key in enumerate(distinct)})
         singles.append(_key_code(column, distinct).cast(pl.Int64))
-    combined, wanted = singles[0], [positions[0][key[0]] for key in axis.keys]
+    keys = cast("Sequence[tuple[object, ...]]", axis.keys)
+    combined, wanted = singles[0], [positions[0][key[0]] for key in keys]
     for place, single in enumerate(singles[1:], start=1):
         size = len(positions[place])
         combined = combined * size + single
         wanted = [
             w * size + positions[place][key[place]]
-            for w, key in zip(wanted, axis.keys, strict=True)
+            for w, key in zip(wanted, keys, strict=True)
         ]
     return _replace(combined, pl.Series(wanted, dtype=pl.Int64))
 

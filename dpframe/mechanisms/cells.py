@@ -223,20 +223,21 @@ def _bin_axis(
     frame: PrivateFrame, column: ColumnType, bins: object, bounds: object
 ) -> BinAxis:
     carried = carried_bounds(frame, column, bounds)
+    if column.kind is Kind.TEXT:
+        raise _no_bins(column)
     if isinstance(bins, (int, np.integer)) and not isinstance(bins, bool):
         if carried is None:
             msg = f"{bins} bins need the bounds of column {column.name!r}."
             hint = f"write .dp.bounds({{{column.name!r}: (low, high)}}), or pass edges."
             raise BoundsRequiredError(msg, hint=hint)
-        return _even_bins(column, int(bins), carried)
+        return _even_bins(column, int(cast("int", bins)), carried)
     if isinstance(bins, bool):
         msg = "bins must be a number of bins or increasing edges, not bool."
         raise ParameterTypeError(msg)
     edges = listed_values(bins, what=f"bins of {column.name!r}")
     column = declared_type(column, edges)
     if not column.kind.is_ordered:
-        msg = f"Column {column.name!r} holds {column.kind.value}, which has no bins."
-        raise ParameterTypeError(msg, hint="pass keys= instead.")
+        raise _no_bins(column)
     points = [_edge(column, edge) for edge in edges]
     if len(points) < 2 or any(a >= b for a, b in pairwise(points)):  # noqa: PLR2004 - a bin has two ends
         msg = f"bins of {column.name!r} must be at least two increasing edges."
@@ -247,11 +248,17 @@ def _bin_axis(
     return BinAxis(column=column, edges=edges, points=_met(column, points), clip=clip)
 
 
+def _no_bins(column: ColumnType) -> ParameterTypeError:
+    msg = f"Column {column.name!r} holds {column.kind.value}, which has no bins."
+    return ParameterTypeError(msg, hint="pass keys= instead.")
+
+
 def _edge(column: ColumnType, edge: object) -> Fraction | float:
-    infinite = isinstance(edge, (float, np.floating)) and math.isinf(float(edge))
-    if infinite and column.kind.is_number:
-        return float(cast("float", edge))
-    return column.number(edge, what=f"bins of {column.name!r}")
+    if column.kind.is_number and isinstance(edge, (float, np.floating)):
+        double = float(cast("float", edge))
+        if math.isinf(double):
+            return double
+    return column.number(cast("object", edge), what=f"bins of {column.name!r}")
 
 
 def _met(column: ColumnType, points: Sequence[Fraction | float]) -> tuple[float, ...]:
@@ -316,7 +323,7 @@ def product_axes(
         if len(names) == 1:
             return (one_axis(frame, names[0], keys=keys),)
         return (tuple_axis(frame, names, keys),)
-    by_keys = mapping_of(keys, what="keys")
+    by_keys = mapping_of(cast("object", keys), what="keys")
     for stray in [*by_keys, *by_bins]:
         if stray not in names:
             msg = f"keys or bins name {stray!r}, which is not among the columns."

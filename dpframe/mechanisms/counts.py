@@ -64,9 +64,6 @@ class Count:
         """The number line of counts."""
         return COUNT
 
-    def formula(self, part: Part) -> str | None:
-        """Return None: the error does not depend on the rows."""
-
     def part(self, axes: tuple[Axis, ...], *, other: bool, epsilon: Fraction) -> Part:
         """Return the counts by cell."""
         tally = Tally(

@@ -115,8 +115,7 @@ def mean_cov(
             column=column_type("value", pl.Float64()),
             schema=MeanCov.table_schema(),
             error=lambda n: _expected(part, contribution, n),
-            formula="in units of the half-widths of the bounds, about "
-            f"{_first_order(part, contribution, 0.95):.3g} / n",
+            unit=" half-widths of the bounds",
         ),
         finish=finish,
     )
@@ -210,7 +209,7 @@ def _part(
     size = len(rows.columns) if isinstance(rows, Ball) else len(rows)
     pairs = [(i, j) for i in range(size) for j in range(i, size)]
     monomials: tuple[tuple[int, ...], ...] = ((), *((i,) for i in range(size)), *pairs)
-    place = {monomial: index for index, monomial in enumerate(monomials)}
+    place: dict[tuple[int, ...], int] = {m: i for i, m in enumerate(monomials)}
 
     def combine(*terms: tuple[int, tuple[int, ...]]) -> tuple[int, ...]:
         row = [0] * len(monomials)

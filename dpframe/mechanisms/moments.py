@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from dpframe.errors import ParameterTypeError
-from dpframe.figures import COUNT, Figures, WeightedError
+from dpframe.figures import COUNT, Figures, WeightedError, equal_quantile
 from dpframe.measure import Block, Part
 from dpframe.mechanisms.inputs import (
     chosen,
@@ -202,14 +202,6 @@ class Moment:
         """Return the Bernstein sums."""
         return self.sums.part(axes, other=other, epsilon=epsilon)
 
-    def formula(self, part: Part) -> str | None:
-        """Return the 95% error as a function of the number of rows n."""
-        if self.kind in {"count", "sum"}:
-            return None
-        error = self.expected_error(part, 1)
-        width = 0.0 if error is None else float(error.stddev()[0]) * 2
-        return f"about {width:.3g} / n"
-
     def figures(self, noisy: Array, part: Part, *, name: str) -> Figures:
         """Return the measure by cell, clamped to its public range."""
         counts, shares = self.sums.shares(noisy)
@@ -312,10 +304,9 @@ class Moment:
 
     def _is_low(self, part: Part, counts: Array) -> Array:
         """Return where the noisy count is within twice its own error of 0."""
-        error = Moment(sums=self.sums, kind="count").expected_error(part, 1)
-        if error is None:
-            return np.zeros(counts.shape, dtype=bool)
-        return counts < 2 * error.half_width(LOW_COUNT_CONFIDENCE, cells=1)
+        per_row = float(self.sums.row_sum) * self.sums.contribution.resolution
+        one = equal_quantile(self.sums.degree + 1, 1 - LOW_COUNT_CONFIDENCE)
+        return counts < 2 * one * float(self.sums.noise(part).scale) / per_row
 
     def _raw(self, noisy: Array, counts: Array, name: str) -> dict[str, Array]:
         """Return the noised statistics behind the measure."""

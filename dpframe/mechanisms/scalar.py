@@ -61,7 +61,6 @@ def scalar_query(
             column=statistic.measure,
             schema={name: statistic.measure.dtype},
             error=lambda rows: statistic.expected_error(part, rows),
-            formula=statistic.formula(part),
         ),
         finish=finish,
     )

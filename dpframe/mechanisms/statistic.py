@@ -29,10 +29,6 @@ class Statistic(Protocol):
         """The number line of its values."""
         ...
 
-    def formula(self, part: Part) -> str | None:
-        """Return its error as a function of the row count, where it depends on it."""
-        ...
-
     def part(self, axes: tuple[Axis, ...], *, other: bool, epsilon: Fraction) -> Part:
         """Return what to sum, and its noise at this loss."""
         ...

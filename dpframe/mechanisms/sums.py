@@ -84,9 +84,6 @@ class Sum:
         """The number line of the sum."""
         return sum_line(self.quantity.column)
 
-    def formula(self, part: Part) -> str | None:
-        """Return None: the error does not depend on the rows."""
-
     def part(self, axes: tuple[Axis, ...], *, other: bool, epsilon: Fraction) -> Part:
         """Return the sums by cell."""
         tally = Tally(

@@ -92,7 +92,6 @@ def table_query(
             cells=cells.size,
             schema=schema,
             error=lambda rows: first.expected_error(parts[place[main]], rows),
-            formula=first.formula(parts[place[main]]),
         ),
         finish=finish,
     )

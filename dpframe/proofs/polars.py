@@ -27,9 +27,11 @@ from dpframe.proofs.polars_functions import (
     Rule,
 )
 from dpframe.proofs.polars_hints import reason
+from dpframe.proofs.polars_settle import MixedFloatsError, divides, settle
 from dpframe.proofs.polars_tree import (
     Node,
     build,
+    build_exactly,
     column_names,
     head,
     items,
@@ -92,10 +94,11 @@ def prove(expr: pl.Expr, *, schema: Mapping[str, pl.DataType]) -> None:
 
 
 def expand(expr: pl.Expr, *, schema: Mapping[str, pl.DataType]) -> pl.Expr:
-    """Return the expression with its selectors bound to the visible columns.
+    """Return a proved expression as it is run: bound and settled.
 
-    The frame that it runs on holds one column more, `UNIT`, which a selector could
-    take in: each is replaced by the names it stands for among the visible ones.
+    Its selectors are bound to the visible columns: the frame that it runs on holds
+    one more, `UNIT`, that they could take in. Its float arithmetic is settled, so
+    that a row comes out with the same bits whatever rows are beside it.
 
     Raises
     ------
@@ -104,20 +107,25 @@ def expand(expr: pl.Expr, *, schema: Mapping[str, pl.DataType]) -> pl.Expr:
     """
     tree = read_tree(expr)
     names = {found: _selected(found, schema) for found in selectors(tree)}
-    if not names:
-        return expr
     bound = replace_selectors(tree, names)
+    step = step_text(expr)
+    frame = pl.LazyFrame(schema=dict(schema))
     try:
-        rebuilt = build(bound)
-    except PolarsError:
-        rebuilt = None
-    if rebuilt is None or read_tree(rebuilt) != bound:
-        step = step_text(expr)
-        raise NotProvedError(
-            f"This selection could not be bound to the columns: {step}.",
-            step=step,
-            hint="name the columns instead of selecting them.",
+        if divides(bound):
+            bound = settle(
+                bound, lambda part: frame.select(build(part)).collect_schema().dtypes()
+            )
+        if bound == tree:
+            return expr
+        rebuilt = build_exactly(bound)
+        same = rebuilt is not None and (
+            frame.select(rebuilt).collect_schema()
+            == frame.select(expr).collect_schema()
         )
+    except (MixedFloatsError, PolarsError, RecursionError):
+        raise _refusal("Unsettled", step) from None
+    if rebuilt is None or not same:
+        raise _refusal("Unsettled", step)
     return rebuilt
 
 
@@ -210,6 +218,10 @@ class _Proof:
             for dtype in (*self._dtypes(sides[0]), *self._dtypes(sides[1])):
                 if dtype.is_decimal() or dtype.is_nested():
                     self._refuse("Decimal" if dtype.is_decimal() else "Nested")
+        if operator == "TruncDivide" and any(
+            dtype.is_float() for side in sides for dtype in self._dtypes(side)
+        ):
+            self._refuse(operator)
         return any(reads)
 
     def _cast(self, body: Node) -> bool:
@@ -271,12 +283,16 @@ class _Proof:
     ) -> None:
         if rule.mixing and len(arguments) > 1:
             self._check_mixing(arguments)
-        if name in {"SumHorizontal", "MeanHorizontal"} and any(
+        if name == "SumHorizontal" and any(
             dtype.is_decimal() for part in arguments for dtype in self._dtypes(part)
         ):
             self._refuse("Decimal")
         if not rule.zoned and any(map(_is_zoned, self._dtypes(arguments[0]))):
             self._refuse("Zone")
+        if name == "Reinterpret" and any(
+            dtype.is_float() for dtype in self._dtypes(arguments[0])
+        ):
+            self._refuse(name)
         if name == "Pow.Generic":
             self._power(*arguments[:2])
         if name == "Boolean.IsIn" and head(arguments[1])[0] != "Literal":
@@ -293,15 +309,15 @@ class _Proof:
             self._replace_zone(options, arguments[1])
 
     def _power(self, base: Node, exponent: Node) -> None:
-        if any(
+        kind, value = head(exponent)
+        number = head(head(value)[1])[1] if kind == "Literal" else None
+        whole = isinstance(number, int) and 0 <= number <= _LARGEST_EXPONENT
+        floats = any(
             dtype.is_float()
             for part in (base, exponent)
             for dtype in self._dtypes(part)
-        ):
-            return
-        kind, value = head(exponent)
-        number = head(head(value)[1])[1] if kind == "Literal" else None
-        if not isinstance(number, int) or not 0 <= number <= _LARGEST_EXPONENT:
+        )
+        if kind != "Literal" or not (whole or floats):
             self._refuse("Pow.Generic")
 
     def _replace_zone(self, options: Node, ambiguous: Node) -> None:

@@ -178,9 +178,6 @@ FUNCTIONS: Final[Mapping[str, Rule]] = {
     "SumHorizontal": Rule(
         reading=ALL, mixing=True, options=exactly(ignore_nulls=anything)
     ),
-    "MeanHorizontal": Rule(
-        reading=ALL, mixing=True, options=exactly(ignore_nulls=anything)
-    ),
     "Replace": Rule(at_least=3),
     # text
     **_family(

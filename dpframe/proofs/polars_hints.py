@@ -100,8 +100,26 @@ _REASONS: Final[dict[str, tuple[str, str]]] = {
         'convert to UTC first: .dt.convert_time_zone("UTC").',
     ),
     "Pow.Generic": (
-        "A power of whole numbers fails on exponents that are negative or too large",
-        "write the exponent as a number, or cast to pl.Float64.",
+        (
+            "A power to a column is not the same on all chunks, and one of whole"
+            " numbers fails on exponents that are negative or too large"
+        ),
+        "write the exponent as a number, or use (y * x.log()).exp() for x**y.",
+    ),
+    "TruncDivide": (
+        "It is not the same on chunks of one row",
+        "use (x / y).truncate(0).",
+    ),
+    "MeanHorizontal": (
+        "It is not the same on all chunks",
+        "divide pl.sum_horizontal(...) by a number.",
+    ),
+    "Unsettled": (
+        "Polars cannot rebuild this expression exactly",
+        (
+            "name the columns instead of selecting them, and keep divisions apart"
+            " from infinite numbers: in a .with_columns(...) of their own."
+        ),
     ),
     "TemporalExpr.ReplaceTimeZone": (
         "It fails where clocks skip or repeat an hour",

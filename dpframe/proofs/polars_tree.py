@@ -7,7 +7,11 @@ from __future__ import annotations
 
 import io
 import json
+import math
+from decimal import Decimal
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from uuid import uuid4
 
 import polars as pl
 from polars.exceptions import ComputeError
@@ -39,6 +43,53 @@ def build(tree: Node) -> pl.Expr:
     dtype. Compare `read_tree` of the result where the values matter.
     """
     return pl.Expr.deserialize(io.StringIO(json.dumps(_finite(tree))), format="json")
+
+
+def build_exactly(tree: Node) -> pl.Expr | None:
+    """Return the expression of a tree with all its numbers; None if Polars cannot.
+
+    Polars reads some decimal texts one bit off, and no infinite ones.
+    """
+    marks: dict[str, str] = {}
+    text = json.dumps(_marked(tree, uuid4().hex, marks))
+    for mark, number in marks.items():
+        text = text.replace(f'"{mark}"', number)
+    try:
+        expr = pl.Expr.deserialize(io.StringIO(text), format="json")
+    except ComputeError:
+        return None
+    return expr if read_tree(expr) == tree else None
+
+
+def _marked(node: Node, token: str, marks: dict[str, str]) -> Node:
+    """Return a tree with its floats replaced by marks, noting their exact texts."""
+    if isinstance(node, float):
+        mark = f"{token}{len(marks)}"
+        marks[mark] = _exact_text(node)
+        return mark
+    if isinstance(node, dict):
+        return {key: _marked(part, token, marks) for key, part in pairs(node).items()}
+    if isinstance(node, list):
+        return [_marked(part, token, marks) for part in items(node)]
+    return node
+
+
+@lru_cache(maxsize=4096)
+def _exact_text(number: float) -> str:
+    """Return a decimal text that Polars reads as this very number."""
+    exact = Decimal(number)
+    ulp = Decimal(math.ulp(number))
+    tries = [exact + ulp * Decimal(step) / 16 for step in range(-24, 25)]
+    for text in (repr(number), *(f"{found:.18e}" for found in tries)):
+        read = read_tree(
+            pl.Expr.deserialize(
+                io.StringIO(f'{{"Literal":{{"Dyn":{{"Float":{text}}}}}}}'),
+                format="json",
+            )
+        )
+        if head(head(head(read)[1])[1])[1] == number:
+            return text
+    return repr(number)
 
 
 def pairs(node: Node) -> dict[str, Node]:

@@ -1,0 +1,152 @@
+"""Float arithmetic that gives a row the same bits whatever rows are beside it.
+
+Polars takes shortcuts that depend on how many rows a chunk has, and on whether a
+column is constant in it: a division by a constant multiplies by its reciprocal,
+except in a chunk of one row, and adding 0 keeps the sign of a zero or does not.
+`x // 49` then says 0 or 1 of the same row. Here every float division becomes a
+multiplication by the reciprocal, which is what Polars does with a constant, and a
+zero loses its sign wherever the sign could be told: in a denominator, a power, an
+angle and a text.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import polars as pl
+
+from dpframe.proofs.polars_tree import Node, column_names, head, items, pairs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_DIVISIONS: Final = frozenset({"TrueDivide", "FloorDivide", "Modulus"})
+_TELLING: Final = frozenset(
+    {
+        "Atan2",
+        "Pow.Generic",
+        "Trigonometry.Cot",
+        "StringExpr.ConcatHorizontal",
+        "StringExpr.Format",
+    }
+)
+"""Functions that tell the sign of a zero."""
+
+
+class MixedFloatsError(Exception):
+    """A division gives several float dtypes at once."""
+
+
+def settle(node: Node, dtypes: Callable[[Node], list[pl.DataType]]) -> Node:
+    """Return a proved tree with its float arithmetic settled.
+
+    Parameters
+    ----------
+    node : tree
+        What the proof accepted.
+    dtypes : callable
+        The dtypes of a part of it.
+
+    Raises
+    ------
+    MixedFloatsError
+        If columns of several float dtypes are divided in one expression.
+    """
+    if isinstance(node, list):
+        return [settle(part, dtypes) for part in items(node)]
+    if not isinstance(node, dict):
+        return node
+    name, body = head(node)
+    inner = {key: settle(part, dtypes) for key, part in pairs(node).items()}
+    if name == "BinaryExpr" and body["op"] in _DIVISIONS and _reads(node):
+        return _division(inner, dtypes(node))
+    if name == "Cast" and _is_text(body):
+        cast = pairs(inner["Cast"])
+        return {"Cast": {**cast, "expr": _unsigned(cast["expr"], dtypes(body["expr"]))}}
+    if name == "Function" and _function_name(body) in _TELLING:
+        return _telling(inner, body, dtypes)
+    return inner
+
+
+def divides(node: Node) -> bool:
+    """Return whether a tree holds anything to settle."""
+    name, body = head(node)
+    if name == "BinaryExpr" and pairs(body).get("op") in _DIVISIONS:
+        return True
+    if name == "Cast" and _is_text(body):
+        return True
+    if name == "Function" and _function_name(body) in _TELLING:
+        return True
+    return any(divides(part) for part in (*pairs(node).values(), *items(node)))
+
+
+def _division(node: Node, found: list[pl.DataType]) -> Node:
+    """Return a division by floats as a product, on every path the same."""
+    kinds = set(found)
+    if not any(dtype.is_float() for dtype in kinds):
+        return node
+    if len(kinds) > 1:
+        raise MixedFloatsError
+    parts = pairs(node["BinaryExpr"])
+    width = "Float32" if isinstance(found[0], pl.Float32) else "Float64"
+    above, below = (_as_float(parts[side], width) for side in ("left", "right"))
+    one = {"Literal": {"Scalar": {width: 1.0}}}
+    safe = _without_sign(below) if _reads(below) else below
+    inverse = _binary(one, "TrueDivide", safe)
+    quotient = _binary(above, "Multiply", inverse)
+    if parts["op"] == "TrueDivide":
+        return quotient
+    whole = {"Function": {"input": [quotient], "function": "Floor"}}
+    if parts["op"] == "FloorDivide":
+        return whole
+    return _binary(above, "Minus", _binary(whole, "Multiply", below))
+
+
+def _telling(
+    node: Node, before: Node, dtypes: Callable[[Node], list[pl.DataType]]
+) -> Node:
+    function = pairs(node["Function"])
+    given = zip(items(function["input"]), items(before["input"]), strict=True)
+    arguments = [_unsigned(part, dtypes(old)) for part, old in given]
+    return {"Function": {**function, "input": arguments}}
+
+
+def _unsigned(node: Node, found: list[pl.DataType]) -> Node:
+    """Return floats that a column is read for, with zeros of one sign."""
+    floats = any(dtype.is_float() for dtype in found)
+    return _without_sign(node) if floats and _reads(node) else node
+
+
+def _without_sign(node: Node) -> Node:
+    zero = {"Literal": {"Dyn": {"Float": 0.0}}}
+    return {"Function": {"input": [node, zero, zero], "function": "Replace"}}
+
+
+def _as_float(node: Node, width: str) -> Node:
+    return {"Cast": {"expr": node, "dtype": {"Literal": width}, "options": "NonStrict"}}
+
+
+def _binary(left: Node, op: str, right: Node) -> Node:
+    return {"BinaryExpr": {"left": left, "op": op, "right": right}}
+
+
+def _is_text(cast: Node) -> bool:
+    return head(pairs(cast).get("dtype"))[1] == "String"
+
+
+def _function_name(body: Node) -> str:
+    name, options = head(pairs(body).get("function"))
+    own = head(options)[0]
+    joined = f"{name}.{own}"
+    return joined if joined in _TELLING else name
+
+
+def _reads(node: Node) -> bool:
+    """Return whether a tree reads a column."""
+    return bool(column_names(node)) or _selects(node)
+
+
+def _selects(node: Node) -> bool:
+    if head(node)[0] == "Selector":
+        return True
+    return any(_selects(part) for part in (*pairs(node).values(), *items(node)))
