@@ -37,7 +37,7 @@ WRONG_KIND: list[Any] = [
     np.array(0.1, dtype=object),
     pd.Series([0.1]),
     np.timedelta64(1, "s"),
-    object(),
+    object,
 ]
 OUT_OF_RANGE: list[Any] = [
     0,
