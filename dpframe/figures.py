@@ -285,13 +285,26 @@ class Figures:
         )
 
     def accuracy(self, confidence: float, *, joint: bool) -> Array:
-        """Return half-widths for each cell, on the number line, as floats."""
+        """Return half-widths around the values, on the number line, as floats.
+
+        Clamping to the range brings a value no further from the truth, so the error
+        of `centre` holds for it too; no error reaches beyond the range.
+        """
+        width = self.error.half_width(confidence, cells=self._cells(joint=joint))
+        width = np.broadcast_to(width, self.values.shape)
         if not self.rooted and self.low_count is None:
-            width = self.error.half_width(confidence, cells=self._cells(joint=joint))
-            return np.broadcast_to(width, self.values.shape)
-        lower, upper = self.interval(confidence, joint=joint)
+            return width
         values = self.values.astype(np.float64)
-        return np.maximum(values - lower, upper - values)
+        least, most = self.range
+        if self.rooted:
+            least, most = np.sqrt(np.maximum(least, 0)), np.sqrt(most)
+            square = values**2
+            below = values - np.sqrt(np.maximum(square - width, 0))
+            width = np.maximum(below, np.sqrt(square + width) - values)
+        whole = np.maximum(values - least, most - values)
+        if self.low_count is None:
+            return np.minimum(width, whole)
+        return np.where(self.low_count, whole, np.minimum(width, whole))
 
     def stddev(self) -> Array:
         """Return the noise's standard deviation for each cell, to first order."""

@@ -185,6 +185,28 @@ def test_a_population_interval_is_wider_and_stays_in_the_public_range(
         made.scalar(3).interval(population=True)
 
 
+@pytest.mark.parametrize("rooted", [False, True])
+def test_an_answer_clamped_to_its_range_keeps_its_error(
+    made: SimpleNamespace, *, rooted: bool
+) -> None:
+    figures = made.figures(
+        [0.0],
+        column=made.column("cost", pl.Float64()),
+        scale=400,
+        centre=np.array([-3000.0]),
+        low=Fraction(0),
+        high=Fraction(5000),
+        low_count=np.array([False]),
+        rooted=rooted,
+    )
+    width = figures.error.half_width(0.95, cells=1).item()
+    kept = figures.accuracy(0.95, joint=False).tolist()
+    assert 0 < width < 3000
+    assert kept == [pytest.approx(width**0.5 if rooted else width)]
+    range_ = 5000**0.5 if rooted else 5000
+    assert figures.accuracy(1 - 1e-15, joint=False).tolist() == [pytest.approx(range_)]
+
+
 def test_a_low_count_is_said_in_print_and_makes_the_range_the_interval(
     made: SimpleNamespace,
 ) -> None:
