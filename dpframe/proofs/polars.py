@@ -283,30 +283,45 @@ class _Proof:
     ) -> None:
         if rule.mixing and len(arguments) > 1:
             self._check_mixing(arguments)
-        if name == "SumHorizontal" and any(
-            dtype.is_decimal() for part in arguments for dtype in self._dtypes(part)
-        ):
-            self._refuse("Decimal")
         if not rule.zoned and any(map(_is_zoned, self._dtypes(arguments[0]))):
             self._refuse("Zone")
-        if name == "Reinterpret" and any(
-            dtype.is_float() for dtype in self._dtypes(arguments[0])
-        ):
-            self._refuse(name)
-        if name == "Pow.Generic":
-            self._power(*arguments[:2])
-        if name == "Boolean.IsIn" and head(arguments[1])[0] != "Literal":
-            self._refuse(name)
-        if name == "TemporalExpr.CastTimeUnit":
-            before = self._dtypes(arguments[0])
-            function = {"TemporalExpr": {"CastTimeUnit": options}}
-            after = self._dtypes(
-                {"Function": {"input": arguments, "function": function}}
-            )
-            if not all(map(cast_never_fails, before, after)):
+        match name:
+            case "SumHorizontal":
+                if any(
+                    d.is_decimal() for part in arguments for d in self._dtypes(part)
+                ):
+                    self._refuse("Decimal")
+            case "Reinterpret":
+                if any(dtype.is_float() for dtype in self._dtypes(arguments[0])):
+                    self._refuse(name)
+            case "Clip":
+                self._check_bounds(arguments)
+            case "Pow.Generic":
+                self._power(*arguments[:2])
+            case "Boolean.IsIn" if head(arguments[1])[0] != "Literal":
                 self._refuse(name)
-        if name == "TemporalExpr.ReplaceTimeZone":
-            self._replace_zone(options, arguments[1])
+            case "TemporalExpr.CastTimeUnit":
+                self._time_unit(arguments, options)
+            case "TemporalExpr.ReplaceTimeZone":
+                self._replace_zone(options, arguments[1])
+            case _:
+                pass
+
+    def _time_unit(self, arguments: Sequence[Node], options: Node) -> None:
+        function = {"TemporalExpr": {"CastTimeUnit": options}}
+        after = self._dtypes({"Function": {"input": arguments, "function": function}})
+        if not all(map(cast_never_fails, self._dtypes(arguments[0]), after)):
+            self._refuse("TemporalExpr.CastTimeUnit")
+
+    def _check_bounds(self, arguments: Sequence[Node]) -> None:
+        """Refuse columns as bounds that the clipped column may not hold."""
+        for bound in arguments[1:]:
+            if head(bound)[0] != "Literal" and not all(
+                cast_never_fails(limit, dtype)
+                for limit in self._dtypes(bound)
+                for dtype in self._dtypes(arguments[0])
+            ):
+                self._refuse("Cast.Strict")
 
     def _power(self, base: Node, exponent: Node) -> None:
         kind, value = head(exponent)
