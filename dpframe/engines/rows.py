@@ -126,10 +126,8 @@ def code(axes: Sequence[Axis]) -> pl.Expr:
 def _axis_code(axis: Axis) -> pl.Expr:
     if isinstance(axis, BinAxis):
         return _bin_code(axis)
-    if len(axis.columns) > 1:
-        return _tuple_code(axis)
-    (column,) = axis.columns
-    return _key_code(column, axis.keys)
+    column, *others = axis.columns
+    return _tuple_code(axis) if others else _key_code(column, axis.keys)
 
 
 def _key_code(column: ColumnType, keys: Sequence[object]) -> pl.Expr:
