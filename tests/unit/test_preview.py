@@ -64,7 +64,7 @@ def test_what_is_left_is_rounded_down() -> None:
 def test_an_error_that_depends_on_the_rows_prints_as_a_formula_of_them() -> None:
     unknown = preview(title="mean of x", error=of_rows, unit=" steps")
     assert repr(unknown) == (
-        "Preview(mean of x, ± 30000 steps / n, ε=0.3 of 2.1 left, nothing spent)"
+        "Preview(mean of x, ± 29957 steps / n, ε=0.3 of 2.1 left, nothing spent)"
     )
     with pytest.raises(ParameterError, match="rows="):
         unknown.accuracy()
