@@ -78,6 +78,9 @@ class Count:
         """Return counts rounded to whole rows, at least 0."""
         return count_figures(noisy[:, 0], part, name=name)
 
+    def sampling(self, noisy: Array) -> None:
+        """Return None: it describes these rows, not a population."""
+
     def expected_error(self, part: Part, rows: int | None) -> ErrorLaw | None:
         """Return the error, which does not depend on the rows."""
         del rows

@@ -16,6 +16,7 @@ import polars as pl
 
 from dpframe.errors import ParameterTypeError
 from dpframe.figures import COUNT, Figures, WeightedError, equal_quantile
+from dpframe.intervals import Sampling
 from dpframe.measure import Block, Part
 from dpframe.mechanisms.inputs import (
     chosen,
@@ -252,6 +253,24 @@ class Moment:
             low_count=low_count,
             rooted=self.kind == "std",
         )
+
+    def sampling(self, noisy: Array) -> Sampling | None:
+        """Return the standard error of a mean; other measures have none here.
+
+        The spread is the released one, or the largest that a mean within its bounds
+        allows. Rows of one unit may be alike, so its rows count as one.
+        """
+        if self.kind != "mean":
+            return None
+        counts, shares = self.sums.shares(noisy)
+        means = np.clip(shares @ self.sums.heights, 0.0, 1.0)
+        spread = means * (1 - means)
+        if self.sums.degree == 2:  # noqa: PLR2004 - squares are there
+            spread = np.minimum(np.clip(shares[:, -1] - means**2, 0.0, 0.25), spread)
+        contribution = self.sums.contribution
+        alike = contribution.limit if contribution.per is Per.ROWS else 1
+        rows = np.maximum(counts, 1.0) / alike
+        return Sampling(stderr=self.width * np.sqrt(spread / rows))
 
     def expected_error(self, part: Part, rows: int | None) -> ErrorLaw | None:
         """Return the error at a guessed number of rows, the worst over the data."""

@@ -48,6 +48,7 @@ def scalar_query(
             measured=measured,
             host=frame.to_host,
             title=title,
+            sampling=statistic.sampling(measured.figures[0]),
         )
 
     return Query(

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from dpframe.figures import ErrorLaw, Figures
+    from dpframe.intervals import Sampling
     from dpframe.measure import Part
     from dpframe.tally import Axis
     from dpframe.values import ColumnType
@@ -35,6 +36,10 @@ class Statistic(Protocol):
 
     def figures(self, noisy: Array, part: Part, *, name: str) -> Figures:
         """Return the figures that noisy sums, shape ``(cells, outputs)``, give."""
+        ...
+
+    def sampling(self, noisy: Array) -> Sampling | None:
+        """Return the error as an estimate of a population, where it is one."""
         ...
 
     def expected_error(self, part: Part, rows: int | None) -> ErrorLaw | None:

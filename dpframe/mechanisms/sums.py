@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from dpframe.errors import BoundsRequiredError, ParameterTypeError
+from dpframe.errors import BoundsRequiredError, ParameterError, ParameterTypeError
 from dpframe.figures import Figures, GridError
 from dpframe.measure import Block, Part
 from dpframe.mechanisms.inputs import (
@@ -22,7 +22,7 @@ from dpframe.mechanisms.inputs import (
     unit_contribution,
 )
 from dpframe.mechanisms.scalar import scalar_query
-from dpframe.tally import Per, Tally, whole
+from dpframe.tally import WIDEST_TOTAL, Per, Tally, whole
 from dpframe.values import ColumnType, Kind, column_type
 
 if TYPE_CHECKING:
@@ -73,11 +73,11 @@ class Sum:
             if total
             else row_contribution(frame)
         )
-        return cls(
-            quantity=whole(ctype, found.limits),
-            bounds=found.bounds,
-            contribution=contribution,
-        )
+        quantity = whole(ctype, found.limits)
+        if contribution.per is Per.TOTALS and quantity.reach > WIDEST_TOTAL:
+            msg = f"bounds of a unit's total are too wide: {found.bounds}."
+            raise ParameterError(msg)
+        return cls(quantity=quantity, bounds=found.bounds, contribution=contribution)
 
     @property
     def measure(self) -> ColumnType:
@@ -102,6 +102,9 @@ class Sum:
         exact = noisy[:, 0] * unit
         measure = replace(self.measure, name=name)
         return sum_figures(exact, measure, self._error(part), name=name)
+
+    def sampling(self, noisy: Array) -> None:
+        """Return None: it describes these rows, not a population."""
 
     def expected_error(self, part: Part, rows: int | None) -> ErrorLaw | None:
         """Return the error, which does not depend on the rows."""

@@ -64,6 +64,10 @@ def table_query(
             )
             for name, statistic in measures.items()
         )
+        sampling = {
+            name: statistic.sampling(measured.figures[place[name]])
+            for name, statistic in measures.items()
+        }
         return TableRelease(
             keys=cells.keys,
             like=cells.like,
@@ -73,6 +77,7 @@ def table_query(
             measured=measured,
             host=frame.to_host,
             title=title,
+            sampling={name: law for name, law in sampling.items() if law is not None},
         )
 
     main, first = next(iter(measures.items()))
