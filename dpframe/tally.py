@@ -34,6 +34,9 @@ COARSE: Final = 1 << 20
 
 MAX_CELLS: Final = 1 << 26
 
+WIDEST_TOTAL: Final = 1 << 94
+"""The widest bound on a unit's total, in grid steps."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class KeyAxis:

@@ -28,8 +28,8 @@ Statistic = Tally | Distinct
 Array = np.ndarray[Any, np.dtype[Any]]
 
 _CELL: Final = "__cell__"
+_VALUE: Final = "__value__"
 _WEIGHT: Final = "__weight__"
-_ROW_REACH: Final = 1 << 10  # a row of a unit's total reaches this far past the bound
 
 
 def evaluate(frame: PrivateFrame, statistics: Sequence[Statistic]) -> list[Array]:
@@ -90,19 +90,26 @@ def _cell(tally: Tally) -> dict[str, pl.Expr]:
 def _values(tally: Tally) -> dict[str, pl.Expr]:
     """Return the quantities to select, and what must be present beside them.
 
-    One too wide for 64 bits comes in two limbs.
+    One too wide for 64 bits comes in limbs.
     """
     named: dict[str, pl.Expr] = {}
     for i, (expr, reach) in enumerate(
         zip(rows.quantities(tally), _reaches(tally), strict=True)
     ):
-        if reach > rows.INT64_SAFE:
-            named[f"__{i}high__"], named[f"__{i}__"] = rows.limbs(expr)
-        else:
-            named[f"__{i}__"] = expr
+        named.update(_limbs(i, expr, reach))
     for i, column in enumerate(tally.present):
         named[f"__present{i}__"] = rows.presence(column)
     return named
+
+
+def _limbs(index: int, value: pl.Expr, reach: int) -> dict[str, pl.Expr]:
+    return {
+        _limb(index, place): limb for place, limb in enumerate(rows.limbs(value, reach))
+    }
+
+
+def _limb(index: int, place: int) -> str:
+    return f"__{index}limb{place}__"
 
 
 def _rows_plan(source: pl.LazyFrame, tally: Tally) -> pl.LazyFrame:
@@ -128,22 +135,24 @@ def _aggregates_plan(source: pl.LazyFrame, tally: Tally) -> pl.LazyFrame:
         msg = "a unit's aggregate has one quantity"
         raise ValueError(msg)
     quantity = tally.quantities[0]
-    chosen = {**_cell(tally), **_values(tally)}
-    steps = pl.col("__0__").cast(pl.Int64)
+    steps = pl.col(_VALUE)
     if tally.contribution.per is Per.TOTALS:
-        reach = quantity.reach * _ROW_REACH
-        chosen["__0__"] = rows.unclipped(quantity, reach)
-        aggregate = steps.sum().clip(quantity.low, quantity.high)
+        value = rows.unclipped(quantity).cast(pl.Int128)
+        ends = (pl.lit(end, pl.Int128) for end in (quantity.low, quantity.high))
+        aggregate = steps.sum().clip(*ends)
     else:
+        value = rows.quantised(quantity).cast(pl.Int64)
         total, count = steps.sum(), pl.len().cast(pl.Int64)
         aggregate = (total + count // 2) // count
+    chosen = {**_cell(tally), _VALUE: value}
     plan = source.select(UNIT, **chosen).drop_nulls()
     keys = [UNIT, _CELL] if tally.axes else [UNIT]
-    grouped = plan.group_by(keys).agg(aggregate.alias("__0__"))
+    grouped = plan.group_by(keys).agg(aggregate.alias(_VALUE))
     if tally.axes:
         cells = grouped.collect(engine="streaming")
         grouped = kept_cells(cells, _CELL, tally.contribution).lazy()
-    return grouped.drop(UNIT)
+    whole = steps if quantity.reach > rows.INT64_SAFE else steps.cast(pl.Int64)
+    return grouped.select(*keys[1:], **_limbs(0, whole, quantity.reach))
 
 
 def _distinct(source: pl.LazyFrame, statistic: Distinct) -> Array:
@@ -167,15 +176,17 @@ def _distinct(source: pl.LazyFrame, statistic: Distinct) -> Array:
 
 def _fold(plan: pl.LazyFrame, tally: Tally) -> Array:
     """Return the monomials' sums, shape ``(cells, monomials)``."""
-    reaches = _reaches(tally)
-    names = [f"__{i}__" for i in range(len(reaches))]
+    split = [rows.limb_reaches(reach) for reach in _reaches(tally)]
+    names = [_limb(i, 0) for i in range(len(split))]
+    reaches = [limbs[0] for limbs in split]
     monomials = list(tally.monomials)
-    wide = [i for i, reach in enumerate(reaches) if reach > rows.INT64_SAFE]
-    for i in wide:
-        names.append(f"__{i}high__")
-        monomials.append((len(reaches),))
-        reaches.append((reaches[i] // rows.LIMB) + 1)
-        reaches[i] = rows.LIMB
+    raised: list[tuple[int, int]] = []  # which monomial each higher limb belongs to
+    for i, limbs in enumerate(split):
+        for place, reach in enumerate(limbs[1:], start=1):
+            raised.append((tally.monomials.index((i,)), rows.LIMB**place))
+            names.append(_limb(i, place))
+            monomials.append((len(reaches),))
+            reaches.append(reach)
     sums = Sums(cells=tally.cells, monomials=monomials, reaches=reaches)
     batches = plan.collect_batches(
         chunk_size=BATCH, maintain_order=False, engine="streaming"
@@ -186,8 +197,8 @@ def _fold(plan: pl.LazyFrame, tally: Tally) -> Array:
             values = [arrays[name] for name in names]
             sums.add(part.height, arrays.get(_CELL), values, arrays.get(_WEIGHT))
     total = sums.total()
-    for place, i in enumerate(wide, start=len(tally.monomials)):
-        total[:, tally.monomials.index((i,))] += total[:, place] * rows.LIMB
+    for column, (monomial, worth) in enumerate(raised, start=len(tally.monomials)):
+        total[:, monomial] += total[:, column] * worth
     return total[:, : len(tally.monomials)]
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 import polars as pl
 
-from dpframe.tally import Ball, BinAxis
+from dpframe.tally import WIDEST_TOTAL, Ball, BinAxis
 from dpframe.values import WIDEST, Kind
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 FLOAT_EXACT: Final = 1 << 53
 INT64_SAFE: Final = 1 << 62
 LIMB: Final = 1 << 60
+_INT128: Final = (1 << 127) - 1
+_ROW_REACH: Final = 10  # a row of a unit's total reaches 2^10 times its bound
 _SPAN: Final = 1 << 16  # whole-number keys this close are found by position
 
 _WIDE: Final = (pl.UInt64, pl.Int128, pl.UInt128)
@@ -34,8 +36,9 @@ def number(column: ColumnType) -> pl.Expr:
     read = pl.col(column.name)
     if column.kind is Kind.FLOAT:
         return read.cast(pl.Float64).fill_nan(None)
-    physical = read.to_physical()
-    return physical if is_wide(column) else physical.cast(pl.Int64)
+    if column.dtype == pl.UInt128:
+        read = read.clip(upper_bound=pl.lit(_INT128, pl.UInt128))
+    return read.to_physical().cast(pl.Int128 if is_wide(column) else pl.Int64)
 
 
 def is_wide(column: ColumnType) -> bool:
@@ -52,34 +55,62 @@ def quantised(quantity: Quantity) -> pl.Expr:
         value = value.clip(float(low), float(high)) - float(quantity.base)
         scaled = (value * quantity.multiplier).round() + float(quantity.offset)
         return scaled.clip(float(quantity.low), float(quantity.high))
-    steps = _whole_steps(value, quantity)
     if quantity.multiplier is not None:
-        scaled = (steps.cast(pl.Float64) * quantity.multiplier).round()
-        scaled = scaled + float(quantity.offset)
+        steps = _whole_steps(value, quantity).cast(pl.Float64)
+        scaled = (steps * quantity.multiplier).round() + float(quantity.offset)
         return scaled.clip(float(quantity.low), float(quantity.high))
     if quantity.shift:
-        half = 1 << (quantity.shift - 1)
-        steps = (steps + half) // (1 << quantity.shift)
-        steps = steps.clip(quantity.low, quantity.high)
+        steps = _shifted_steps(value, quantity)
+    else:
+        steps = _whole_steps(value, quantity)
     if quantity.reach <= FLOAT_EXACT:
         return steps.cast(pl.Float64)
     return steps.cast(pl.Int64) if quantity.reach <= INT64_SAFE else steps
 
 
 def _whole_steps(value: pl.Expr, quantity: Quantity) -> pl.Expr:
-    """Return ``clip(x) - base`` exactly, in the narrowest dtype that is safe."""
-    if quantity.clip is None:
-        return value - int(quantity.base)
-    low, high = (int(bound) for bound in quantity.clip)
+    """Return ``clip(x) - base`` exactly, in the narrowest dtype that is safe.
+
+    A distance that might not fit 128 bits is the nearest double.
+    """
+    low, high = _whole_clip(quantity)
     base = int(quantity.base)
     narrow = max(abs(low), abs(high), abs(low - base), abs(high - base)) < INT64_SAFE
     if is_wide(quantity.column) or not narrow:
-        value = value.cast(pl.Int128)
-        clipped = value.clip(pl.lit(low, pl.Int128), pl.lit(high, pl.Int128))
+        clipped = _clipped128(value, low, high)
+        if max(abs(low - base), abs(high - base)) > _INT128:
+            return clipped.cast(pl.Float64) - float(base)
         steps = clipped - pl.lit(base, pl.Int128)
         return steps.cast(pl.Int64) if narrow else steps
     clipped = value.clip(pl.lit(low, pl.Int64), pl.lit(high, pl.Int64))
     return clipped - base if base else clipped
+
+
+def _shifted_steps(value: pl.Expr, quantity: Quantity) -> pl.Expr:
+    """Return ``clip(x) - base`` in steps of ``2^shift``, rounded half up.
+
+    Both are split into whole steps and a rest first, so that no difference passes
+    128 bits.
+    """
+    low, high = _whole_clip(quantity)
+    clipped = _clipped128(value, low, high)
+    step = 1 << quantity.shift
+    unit = pl.lit(step, pl.Int128)
+    whole, rest = divmod(int(quantity.base), step)
+    steps = clipped // unit
+    remainder = clipped - steps * unit + pl.lit(step // 2 - rest, pl.Int128)
+    steps = steps - pl.lit(whole, pl.Int128) + remainder // unit
+    return steps.cast(pl.Int64).clip(quantity.low, quantity.high)
+
+
+def _whole_clip(quantity: Quantity) -> tuple[int, int]:
+    low, high = quantity.clip or (-_INT128, _INT128)
+    return int(low), int(high)
+
+
+def _clipped128(value: pl.Expr, low: int, high: int) -> pl.Expr:
+    wide = value.cast(pl.Int128)
+    return wide.clip(pl.lit(low, pl.Int128), pl.lit(high, pl.Int128))
 
 
 def ball(vector: Ball) -> list[pl.Expr]:
@@ -98,7 +129,8 @@ def ball(vector: Ball) -> list[pl.Expr]:
     steps = [((part * shrink) * (vector.reach / radius)).truncate() for part in parts]
     length = _total([step.abs() if one else step * step for step in steps])
     inside = length <= float(vector.reach if one else vector.reach**2)
-    return [pl.when(inside).then(step).otherwise(0.0) for step in steps]
+    outside = inside.not_()  # neither of the two where a column is missing
+    return [pl.when(inside).then(step).when(outside).then(0.0) for step in steps]
 
 
 def _total(parts: Sequence[pl.Expr]) -> pl.Expr:
@@ -144,9 +176,8 @@ def _key_code(column: ColumnType, keys: Sequence[object]) -> pl.Expr:
     least, span = min(wanted), max(wanted) - min(wanted) + 1
     if is_wide(column) or max(abs(least), abs(least + span)) >= INT64_SAFE:
         # Beyond 64 bits: compared as text, which is as exact.
-        return _replace(
-            value.cast(pl.Int128).cast(pl.String), pl.Series([str(k) for k in wanted])
-        )
+        text = pl.col(column.name).to_physical().cast(pl.String)
+        return _replace(text, pl.Series([str(key) for key in wanted]))
     if span > _SPAN:
         return _replace(value, pl.Series(wanted, dtype=pl.Int64))
     positions: list[int | None] = [None] * (span + 1)
@@ -235,9 +266,12 @@ def _any_bin(value: pl.Expr, points: pl.Series) -> pl.Expr:
     return found.clip(0, len(points) - 2)
 
 
-def unclipped(quantity: Quantity, reach: int) -> pl.Expr:
-    """Return a quantity that stops at `reach` steps, not at its clipping bounds."""
-    limit = min(reach, INT64_SAFE)
+def unclipped(quantity: Quantity) -> pl.Expr:
+    """Return a row's part in a unit's total: it stops far outside the total's bounds.
+
+    That many steps, 2^94 at most, still add up within 128 bits.
+    """
+    limit = min(quantity.reach << _ROW_REACH, WIDEST_TOTAL)
     far = limit * quantity.unit
     return quantised(replace(quantity, clip=(-far, far), low=-limit, high=limit))
 
@@ -254,8 +288,10 @@ def identity(column: ColumnType) -> pl.Expr:
     """Return a value that is equal for equal values, whatever their dtype."""
     if column.kind is Kind.TEXT:
         return pl.col(column.name).cast(pl.String)
-    value = number(column)
-    return value + 0.0 if column.kind is Kind.FLOAT else value  # -0.0 is 0.0
+    if column.kind is Kind.FLOAT:
+        return number(column) + 0.0  # -0.0 is 0.0
+    whole = pl.col(column.name).to_physical()
+    return whole if is_wide(column) else whole.cast(pl.Int64)
 
 
 def spelled(names: Sequence[str]) -> pl.Expr:
@@ -266,8 +302,18 @@ def spelled(names: Sequence[str]) -> pl.Expr:
     return pl.concat_str(pieces, separator=":")
 
 
-def limbs(value: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
-    """Split a 128-bit integer into ``high * 2^60 + low``, with ``0 <= low < 2^60``."""
-    high = value // pl.lit(LIMB, pl.Int128)
-    low = value - high * pl.lit(LIMB, pl.Int128)
-    return high.cast(pl.Int64), low.cast(pl.Int64)
+def limb_reaches(reach: int) -> list[int]:
+    """Return the reaches of the 60-bit limbs of a whole number, the lowest first."""
+    if reach <= INT64_SAFE:
+        return [reach]
+    return [LIMB, *limb_reaches(reach // LIMB + 1)]
+
+
+def limbs(value: pl.Expr, reach: int) -> list[pl.Expr]:
+    """Split whole numbers into limbs: all but the highest in ``0..2^60 - 1``."""
+    found: list[pl.Expr] = []
+    for _ in limb_reaches(reach)[:-1]:
+        rest = value // pl.lit(LIMB, pl.Int128)
+        found.append((value - rest * pl.lit(LIMB, pl.Int128)).cast(pl.Int64))
+        value = rest
+    return [*found, value.cast(pl.Int64) if found else value]

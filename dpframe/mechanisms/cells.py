@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from dpframe.tally import Axis
     from dpframe.values import Bounds, ColumnType, Keys
 
-_FAR = 1 << 126  # beyond every whole number a column can hold
+_FAR = (1 << 127) - 1  # no whole number that is read lies beyond
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +55,8 @@ class Cells:
     keys : polars.DataFrame
         One row per cell, in declared order; `other` adds a last one of nulls.
     like : mapping
-        For each key column, the column of the private frame it stands for.
+        For key columns that take its dtype, the column of the private frame they
+        stand for. Edges between numbers are doubles.
     other : bool
         Whether there is a last cell for all other rows.
     """
@@ -106,7 +107,8 @@ def table_cells(axes: Sequence[Axis], *, other: bool, plain_bins: bool) -> Cells
         )
         for series, source in _key_columns(axis, plain_bins=plain_bins):
             columns.append(series.gather(places))
-            like[series.name] = source
+            if not isinstance(axis, BinAxis) or axis.column.kind.is_temporal:
+                like[series.name] = source
     if len({column.name for column in columns}) < len(columns):
         msg = "Two key columns of the table have the same name."
         raise ParameterError(msg, hint="rename one of the columns first.")
