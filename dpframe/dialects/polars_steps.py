@@ -6,7 +6,6 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-import polars as pl
 from polars.exceptions import ColumnNotFoundError as PolarsColumnNotFoundError
 from polars.exceptions import DuplicateError, PanicException, PolarsError
 
@@ -23,6 +22,8 @@ from dpframe.values import column_type, parse_bounds, parse_keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    import polars as pl
 
     from dpframe.frame import State
 
@@ -51,10 +52,10 @@ def prove_selection(
     """
     for expr in exprs:
         prove(expr, schema=types)
-    frame, sources = pl.LazyFrame(schema=dict(types)), dict[str, str]()
+    frame, sources = sample_rows(types), dict[str, str]()
     try:
         found = frame.select(*exprs).collect_schema()
-        sample_rows(types).select(*exprs).collect()
+        frame.select(*exprs).collect()
         for expr in exprs:
             outputs = frame.select(expr).collect_schema().names()
             sources.update(plain_columns(expr, outputs))

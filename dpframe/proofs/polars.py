@@ -27,6 +27,7 @@ from dpframe.proofs.polars_functions import (
     Rule,
 )
 from dpframe.proofs.polars_hints import reason
+from dpframe.proofs.polars_sample import sample_rows
 from dpframe.proofs.polars_settle import MixedFloatsError, divides, settle
 from dpframe.proofs.polars_tree import (
     Node,
@@ -88,7 +89,8 @@ def prove(expr: pl.Expr, *, schema: Mapping[str, pl.DataType]) -> None:
         raise _refusal("AnonymousFunction", step)
     try:
         fragile = _is_fragile(tree, schema)
-        _Proof(schema=schema, step=step, fragile=fragile).walk(tree)
+        rows = sample_rows(schema)
+        _Proof(schema=schema, step=step, fragile=fragile, rows=rows).walk(tree)
     except RecursionError:
         raise _refusal("Deep", step) from None
 
@@ -109,7 +111,7 @@ def expand(expr: pl.Expr, *, schema: Mapping[str, pl.DataType]) -> pl.Expr:
     names = {found: _selected(found, schema) for found in selectors(tree)}
     bound = replace_selectors(tree, names)
     step = step_text(expr)
-    frame = pl.LazyFrame(schema=dict(schema))
+    frame = sample_rows(schema)
     try:
         if divides(bound):
             bound = settle(
@@ -145,8 +147,8 @@ def step_text(expr: pl.Expr) -> str:
 
 
 def _selected(selector: str, schema: Mapping[str, pl.DataType]) -> list[str]:
-    frame = pl.LazyFrame(schema=dict(schema))
-    return frame.select(build(json.loads(selector))).collect_schema().names()
+    chosen = sample_rows(schema).select(build(json.loads(selector)))
+    return chosen.collect_schema().names()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,6 +158,7 @@ class _Proof:
     schema: Mapping[str, pl.DataType]
     step: str
     fragile: bool
+    rows: pl.LazyFrame
 
     def walk(self, node: Node) -> bool:
         """Prove a part of the tree; return whether it reads a column."""
@@ -287,13 +290,9 @@ class _Proof:
             self._refuse("Zone")
         match name:
             case "SumHorizontal":
-                if any(
-                    d.is_decimal() for part in arguments for d in self._dtypes(part)
-                ):
-                    self._refuse("Decimal")
+                self._check_plain_sum(arguments)
             case "Reinterpret":
-                if any(dtype.is_float() for dtype in self._dtypes(arguments[0])):
-                    self._refuse(name)
+                self._check_no_floats(arguments[0])
             case "Clip":
                 self._check_bounds(arguments)
             case "Pow.Generic":
@@ -306,6 +305,14 @@ class _Proof:
                 self._replace_zone(options, arguments[1])
             case _:
                 pass
+
+    def _check_no_floats(self, argument: Node) -> None:
+        if any(dtype.is_float() for dtype in self._dtypes(argument)):
+            self._refuse("Reinterpret")
+
+    def _check_plain_sum(self, arguments: Sequence[Node]) -> None:
+        if any(d.is_decimal() for part in arguments for d in self._dtypes(part)):
+            self._refuse("Decimal")
 
     def _time_unit(self, arguments: Sequence[Node], options: Node) -> None:
         function = {"TemporalExpr": {"CastTimeUnit": options}}
@@ -392,13 +399,12 @@ class _Proof:
             self._refuse("Nanoseconds")
 
     def _dtypes(self, node: Node) -> list[pl.DataType]:
-        frame = pl.LazyFrame(schema=dict(self.schema))
         try:
             part = build(node)
         except PolarsError:
             self._refuse("Deep")
         try:
-            return frame.select(part).collect_schema().dtypes()
+            return self.rows.select(part).collect_schema().dtypes()
         except PolarsError as error:
             msg = f"Polars finds no dtype for a part of {self.step}."
             raise ParameterTypeError(msg, hint=first_line(error)) from None

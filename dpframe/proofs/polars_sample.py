@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 from decimal import Decimal
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -21,15 +22,13 @@ _ROWS = 2
 
 def sample_rows(schema: Mapping[str, pl.DataType]) -> pl.LazyFrame:
     """Return two rows of made-up values, then one of missing ones."""
-    return pl.LazyFrame(
-        {name: _sample(name, dtype) for name, dtype in schema.items()},
-        schema=dict(schema),
-    )
+    columns = [_sample(dtype).alias(name) for name, dtype in schema.items()]
+    return pl.DataFrame(columns).lazy()
 
 
-def _sample(name: str, dtype: pl.DataType) -> pl.Series:
-    value = _value(dtype)
-    return pl.Series(name, [value] * _ROWS + [None], dtype=dtype, strict=False)
+@lru_cache(maxsize=256)
+def _sample(dtype: pl.DataType) -> pl.Series:
+    return pl.Series([_value(dtype)] * _ROWS + [None], dtype=dtype, strict=False)
 
 
 def _value(dtype: pl.DataType) -> Any:
