@@ -38,7 +38,101 @@ class Models(Runner[N]):
         rows: int | None = None,
         allow_weak: bool = False,
     ) -> MeanCov[N]:
-        """Release count, mean vector and covariance matrix of some columns."""
+        """Release count, mean vector and covariance matrix of some columns.
+
+        All parts come from one release and are charged once. Rows with a missing value
+        in any of the columns are dropped. The covariance divides by n and is positive
+        semidefinite.
+
+        Parameters
+        ----------
+        columns : list of str
+            The d numeric or Boolean columns, each of shape ``(n_rows,)``.
+        norm : {"box", "l1", "l2"}, optional
+            How rows are bounded: each column by its bounds, or the vector of a row by
+            its l1 or l2 norm.
+        method : {"auto", "linf", "sym", "dwork"}, optional
+            ``"linf"``: all moments at once with max-norm noise, for boxes. ``"dwork"``:
+            count, sums and all products, a third of the loss each. ``"sym"``: each
+            product once, with the loss split 1 : 3 : 6. Default: ``"linf"`` for boxes,
+            else ``"sym"``.
+        radius : float, optional
+            Largest norm of a row, in the columns' unit; longer rows are scaled down to
+            it. Public. For ``"l1"`` and ``"l2"`` only.
+        bounds : mapping, optional
+            Clipping bounds ``(low, high)`` by column, in its unit. Public. Default:
+            those the frame carries.
+        epsilon : float, optional
+            Privacy loss ε of this release, unitless, in ``(0, 50]``.
+        rho : float, optional
+            Loss of zero-concentrated privacy instead, unitless. A budget of ε alone
+            refuses it.
+        within : float, optional
+            Error of the noise to stay within instead, scaled to half the bounds' width:
+            the smallest loss that does is used.
+        confidence : float, optional
+            With which probability `within` holds, in ``(0, 1)``. Default: 0.95.
+        rows : int, optional
+            Public guess of the number of rows, to plan `within` with.
+        allow_weak : bool, optional
+            Whether an `epsilon` above 50 is meant.
+
+        Returns
+        -------
+        MeanCov
+            With `n`, `mean` of shape ``(d,)``, `cov` of shape ``(d, d)`` and `corr()`,
+            in the order of `columns`, each figure with its error.
+
+        Privacy
+        -------
+        ε-DP per privacy unit, add-or-remove-one. Costs `epsilon`. With every column
+        scaled to [-1, 1] by its bounds, ``"linf"`` releases the
+        ``k = 1 + d + d * (d + 1) / 2`` sums of 1, y_i, 2 y_i^2 - 1 and y_i y_j, each of
+        which a unit moves by at most `max_rows` (1 without a privacy unit): the
+        sensitivity in the max-norm. For ``"sym"`` and ``"dwork"`` rows have a scaled l1
+        norm of at most g (d for boxes, 1 for l1, sqrt(d) for l2); count, sums and
+        products then have the l1 sensitivities `max_rows`, ``max_rows * g`` and
+        ``max_rows * g^2``, and discrete Laplace noise at their shares of the loss.
+
+        Accuracy
+        --------
+        The noise of each sum of ``"linf"`` has the standard deviation
+        ``max_rows / epsilon * sqrt((k + 1) * (k + 2) / 3)`` in scaled units. Means move
+        by that times the half-width of their bounds, covariances by up to 4 times that
+        times both half-widths, over n. The ± of each figure is found by redrawing the
+        noise. Clipping bias comes on top.
+
+        Raises
+        ------
+        BudgetExceededError
+            If the cost is more than what remains. Nothing is spent.
+        BoundsRequiredError
+            If a column has no bounds, or the frame a privacy unit and no `max_rows`.
+        ColumnNotFoundError
+            If the frame has no such column.
+        ParameterError, ParameterTypeError
+            If a parameter is out of range or of the wrong kind; exactly one of
+            `epsilon`, `rho` and `within` is needed, and `within` also needs `rows`.
+
+        References
+        ----------
+        .. [1] Dwork (2006), Differential privacy, ICALP.
+        .. [2] Hardt and Talwar (2010), On the geometry of differential privacy, STOC.
+        .. [3] Awan and Slavkovic (2021), Structure and sensitivity in differential
+           privacy, JASA.
+
+        Examples
+        --------
+        >>> pairs = pl.DataFrame({"x": [0, 2, 4, 6] * 500, "y": [1, 1, 3, 5] * 500})
+        >>> pairs = pairs.dp.attach(dpframe.Accountant(epsilon=1))
+        >>> pairs = pairs.dp.bounds(x=(0, 6), y=(0, 6))
+        >>> pairs.dp.mean_cov(["x", "y"], epsilon=1)
+        Release(mean and covariance of x and y, ε=1)
+          n  2007 ± 9
+                      mean     cov with x     cov with y
+          x  3.008 ± 0.013  5.007 ± 0.019  3.532 ± 0.044
+          y  2.492 ± 0.012  3.532 ± 0.044  2.747 ± 0.025
+        """
         goal = Goal(epsilon, rho, within, confidence, rows, allow_weak)
         plan = partial(
             mean_cov,

@@ -31,19 +31,115 @@ class PrivateNamespace(Numbers[N], Tables[N], Models[N], Generic[F, N]):
     __slots__ = ()
 
     def bounds(self, bounds: Mapping[str, Any] | None = None, /, **columns: Any) -> F:
-        """Return the frame with public clipping bounds, by column."""
+        """Return the frame with public clipping bounds, by column.
+
+        They are used by every later release of these columns, until a step overwrites
+        one.
+
+        Parameters
+        ----------
+        bounds : mapping, optional
+            The same as the keywords, for names that are no identifiers.
+        **columns : (low, high)
+            Finite bounds with ``low < high``, in the column's unit. Public: they must
+            come from what is known without the data.
+
+        Returns
+        -------
+        PrivateFrame
+            The same rows and budget. Nothing is spent.
+
+        Raises
+        ------
+        ColumnNotFoundError
+            If the frame has no such column.
+        ParameterError, ParameterTypeError
+            If bounds are no increasing pair of the column's type, or a column comes
+            twice.
+
+        Examples
+        --------
+        >>> stays = pl.DataFrame({"days": [3, 7, 2]}).dp.attach(
+        ...     dpframe.Accountant(epsilon=1)
+        ... )
+        >>> stays.dp.bounds(days=(0, 30))
+        PrivateFrame · polars DataFrame · each row a unit · 1 of ε 1 left
+          days  Int64  bounds 0 to 30
+        """
         found = declare_bounds(self._frame, _merged(bounds, columns, what="bounds"))
         return self._with(self.state.declare(bounds=found))
 
     def domain(self, keys: Mapping[str, Any] | None = None, /, **columns: Any) -> F:
-        """Return the frame with public keys, by column."""
+        """Return the frame with public keys, by column.
+
+        They are used by every later table of these columns, until a step overwrites
+        one.
+
+        Parameters
+        ----------
+        keys : mapping, optional
+            The same as the keywords, for names that are no identifiers.
+        **columns : list
+            Distinct values, none missing. Public: they must come from what is known
+            without the data.
+
+        Returns
+        -------
+        PrivateFrame
+            The same rows and budget. Nothing is spent.
+
+        Raises
+        ------
+        ColumnNotFoundError
+            If the frame has no such column.
+        ParameterError, ParameterTypeError
+            If keys are empty, repeat one, or are of another type than the column.
+
+        Examples
+        --------
+        >>> stays = pl.DataFrame({"ward": ["A", "B"]}).dp.attach(
+        ...     dpframe.Accountant(epsilon=1)
+        ... )
+        >>> stays.dp.domain(ward=["A", "B", "C"])
+        PrivateFrame · polars DataFrame · each row a unit · 1 of ε 1 left
+          ward  String  3 keys: A, B, C
+        """
         found = declare_domain(self._frame, _merged(keys, columns, what="domain"))
         return self._with(self.state.declare(domain=found))
 
     def contributions(
         self, *, max_rows: int | None = None, max_groups: int | None = None
     ) -> F:
-        """Return the frame with other limits on what one privacy unit contributes."""
+        """Return the frame with other limits on what one privacy unit contributes.
+
+        Parameters
+        ----------
+        max_rows : int, optional
+            How many rows' worth a unit may count; the rows of a unit with more share
+            that weight. Public. Default: as before.
+        max_groups : int, optional
+            In how many cells a unit may count where it counts once per cell. Public.
+            Default: as before.
+
+        Returns
+        -------
+        PrivateFrame
+            The same rows and budget. Nothing is spent.
+
+        Raises
+        ------
+        ParameterError, ParameterTypeError
+            If a limit is no whole number of at least 1.
+
+        Examples
+        --------
+        >>> stays = pl.DataFrame({"patient": [1, 1, 2], "days": [3, 7, 2]})
+        >>> stays = stays.dp.attach(
+        ...     dpframe.Accountant(epsilon=1), privacy_unit="patient"
+        ... )
+        >>> stays.dp.contributions(max_rows=2).dp.state.max_rows
+        2
+        """
         rows, groups = check_contributions(max_rows, max_groups)
         state = self.state
         return self._with(
@@ -55,7 +151,25 @@ class PrivateNamespace(Numbers[N], Tables[N], Models[N], Generic[F, N]):
         )
 
     def detach(self) -> Any:
-        """Return the native frame, unclipped; tracking ends."""
+        """Return the native frame, unclipped; tracking ends.
+
+        Returns
+        -------
+        polars.DataFrame, polars.LazyFrame or pandas.DataFrame
+            With the steps so far, and without rows whose privacy unit is missing.
+
+        Privacy
+        -------
+        None: what is read off it afterwards is not private and not charged.
+
+        Examples
+        --------
+        >>> stays = pl.DataFrame({"days": [3, 7, 2]}).dp.attach(
+        ...     dpframe.Accountant(epsilon=1)
+        ... )
+        >>> stays.dp.detach().columns
+        ['days']
+        """
         return self._frame.detach()
 
     @property
@@ -111,7 +225,46 @@ class PreviewNamespace(Previewer[N]):
         keys: Any = None,
         bins: Mapping[str, Any] | None = None,
     ) -> PreviewGroupBy[N]:
-        """Group by public keys or bins; the previews follow as methods."""
+        """Group by public keys or bins; the previews follow as methods.
+
+        Parameters
+        ----------
+        *columns : str or list of str
+            Columns to group by, one by one or as a list.
+        keys : mapping or list, optional
+            For each column the values of its groups; for one column a list, for several
+            a list of tuples. Public. Default: those of `.dp.domain`, or of a column's
+            type.
+        bins : mapping, optional
+            For each column the number of its bins, or their edges. Public.
+
+        Returns
+        -------
+        PreviewGroupBy
+            With a preview for each release of `.dp.group_by`.
+
+        Raises
+        ------
+        DomainRequiredError
+            If a column has no keys and no bins.
+        ColumnNotFoundError
+            If the frame has no such column.
+        ParameterError, ParameterTypeError
+            If keys or bins are empty, repeat one, or are of another type than the
+            column.
+
+        Examples
+        --------
+        >>> stays = pl.DataFrame(
+        ...     {"ward": ["A", "A", "B", "C"] * 250, "days": [3, 7, 2, 9] * 250}
+        ... )
+        >>> stays = stays.dp.attach(
+        ...     dpframe.Accountant(epsilon=2), bounds={"days": (0, 30)}
+        ... )
+        >>> wards = stays.dp.preview.group_by("ward", keys=["A", "B", "C"])
+        >>> wards.count(epsilon=0.5)
+        Preview(count by ward, 3 rows, ± 6 each, ε=0.5 of 2 left, nothing spent)
+        """
         cells = group_cells(self._frame, columns, keys, bins)
         return PreviewGroupBy(self._frame, self._run, cells)
 

@@ -47,7 +47,96 @@ class Tables(Runner[N]):
         rows: int | None = None,
         allow_weak: bool = False,
     ) -> TableRelease[N]:
-        """Release the counts of a column by keys or by bins."""
+        """Release the counts of a column by keys or by bins.
+
+        Every key and every bin is in the table, in order, whether it has rows or not.
+
+        Parameters
+        ----------
+        column : str
+            Column to count by, shape ``(n_rows,)``. Rows that are missing, or match no
+            key and no bin, are counted by `other` alone.
+        bins : int or list, optional
+            Number of equal bins between the bounds, or their increasing edges. Public.
+            Bins are closed on the left, the last one on both sides.
+        keys : list, optional
+            Values to count, distinct. Public. Default: those of `.dp.domain`, or of a
+            Boolean or Enum column's type.
+        bounds : (low, high), optional
+            Values are clipped to them first, in the column's unit. Public. Default:
+            those the frame carries. For bins only.
+        other : bool, optional
+            Whether a last cell counts all rows that are in no other, missing ones too.
+        of : {"rows", "units"}, optional
+            Whether rows are counted, or privacy units, each once per cell.
+        epsilon : float, optional
+            Privacy loss ε of this release, unitless, in ``(0, 50]``.
+        rho : float, optional
+            Loss of zero-concentrated privacy instead, unitless. A budget of ε alone
+            refuses it.
+        within : float, optional
+            Error of the noise to stay within instead, in rows, for all cells at once:
+            the smallest loss that does is used.
+        confidence : float, optional
+            With which probability `within` holds, in ``(0, 1)``. Default: 0.95.
+        rows : int, optional
+            Not needed: this error does not depend on the number of rows.
+        allow_weak : bool, optional
+            Whether an `epsilon` above 50 is meant.
+
+        Returns
+        -------
+        TableRelease
+            Columns `bin_left`, `bin_right`, `count`, or the column's name and `count`.
+
+        Privacy
+        -------
+        ε-DP per privacy unit, add-or-remove-one. Costs `epsilon`. A row lies in one
+        cell, so one loss pays for all cells: the sensitivity of the whole table is
+        `max_rows`, `max_groups` for ``of="units"``, and 1 without a privacy unit. The
+        noise is discrete Laplace.
+
+        Accuracy
+        --------
+        Each count is within about ``scale * ln(20)`` in 95% of releases, where
+        ``scale = sensitivity / epsilon``; all cells together within about
+        ``scale * ln(20 * cells)``.
+
+        Raises
+        ------
+        BudgetExceededError
+            If the cost is more than what remains. Nothing is spent.
+        DomainRequiredError
+            If keys and bins are neither given nor carried.
+        BoundsRequiredError
+            If `bins` is a number and the column has no bounds, or the frame has a
+            privacy unit and no `max_rows` (`max_groups` for ``of="units"``).
+        ColumnNotFoundError
+            If the frame has no such column.
+        ParameterError, ParameterTypeError
+            If a parameter is out of range or of the wrong kind; exactly one of
+            `epsilon`, `rho` and `within` is needed.
+
+        References
+        ----------
+        .. [1] Dwork, McSherry, Nissim and Smith (2006), Calibrating noise to
+           sensitivity in private data analysis, TCC.
+        .. [2] McSherry (2009), Privacy integrated queries, SIGMOD: parallel
+           composition.
+
+        Examples
+        --------
+        >>> days = [3, 7, 2, 31, 5] * 200
+        >>> stays = pl.DataFrame({"days": days}).dp.attach(
+        ...     dpframe.Accountant(epsilon=1)
+        ... )
+        >>> stays.dp.histogram("days", bins=[0, 4, 8, 40], epsilon=0.5)
+        Release(count by days, 3 rows, ± 6 each, ε=0.5)
+          bin_left  bin_right  count  ±
+                 0          4    399  6
+                 4          8    402  6
+                 8         40    202  6
+        """
         goal = Goal(epsilon, rho, within, confidence, rows, allow_weak)
         plan = partial(
             histogram,
@@ -75,7 +164,92 @@ class Tables(Runner[N]):
         rows: int | None = None,
         allow_weak: bool = False,
     ) -> TableRelease[N]:
-        """Release the counts of a column by keys."""
+        """Release the counts of a column by keys.
+
+        The keys are in the table in the order given, whether they occur or not.
+
+        Parameters
+        ----------
+        column : str
+            Column to count by, shape ``(n_rows,)``. Rows that are missing or match no
+            key are counted by `other` alone.
+        keys : list, optional
+            Values to count, distinct. Public. Default: those of `.dp.domain`, or of a
+            Boolean or Enum column's type.
+        other : bool, optional
+            Whether a last cell counts all rows that are in no other, missing ones too.
+        of : {"rows", "units"}, optional
+            Whether rows are counted, or privacy units, each once per cell.
+        epsilon : float, optional
+            Privacy loss ε of this release, unitless, in ``(0, 50]``.
+        rho : float, optional
+            Loss of zero-concentrated privacy instead, unitless. A budget of ε alone
+            refuses it.
+        within : float, optional
+            Error of the noise to stay within instead, in rows, for all cells at once:
+            the smallest loss that does is used.
+        confidence : float, optional
+            With which probability `within` holds, in ``(0, 1)``. Default: 0.95.
+        rows : int, optional
+            Not needed: this error does not depend on the number of rows.
+        allow_weak : bool, optional
+            Whether an `epsilon` above 50 is meant.
+
+        Returns
+        -------
+        TableRelease
+            The column's name and `count`.
+
+        Privacy
+        -------
+        ε-DP per privacy unit, add-or-remove-one. Costs `epsilon`. A row lies in one
+        cell, so one loss pays for all cells: the sensitivity of the whole table is
+        `max_rows`, `max_groups` for ``of="units"``, and 1 without a privacy unit. The
+        noise is discrete Laplace.
+
+        Accuracy
+        --------
+        Each count is within about ``scale * ln(20)`` in 95% of releases, where
+        ``scale = sensitivity / epsilon``; all cells together within about
+        ``scale * ln(20 * cells)``.
+
+        Raises
+        ------
+        BudgetExceededError
+            If the cost is more than what remains. Nothing is spent.
+        DomainRequiredError
+            If keys are neither given nor carried.
+        BoundsRequiredError
+            If the frame has a privacy unit and no `max_rows` (`max_groups` for
+            ``of="units"``).
+        ColumnNotFoundError
+            If the frame has no such column.
+        ParameterError, ParameterTypeError
+            If a parameter is out of range or of the wrong kind; exactly one of
+            `epsilon`, `rho` and `within` is needed.
+
+        References
+        ----------
+        .. [1] Dwork, McSherry, Nissim and Smith (2006), Calibrating noise to
+           sensitivity in private data analysis, TCC.
+        .. [2] McSherry (2009), Privacy integrated queries, SIGMOD: parallel
+           composition.
+
+        Examples
+        --------
+        >>> stays = pl.DataFrame(
+        ...     {"ward": ["A", "A", "B", "C"] * 250, "days": [3, 7, 2, 9] * 250}
+        ... )
+        >>> stays = stays.dp.attach(
+        ...     dpframe.Accountant(epsilon=2), bounds={"days": (0, 30)}
+        ... )
+        >>> stays.dp.value_counts("ward", keys=["A", "B", "C"], epsilon=0.5)
+        Release(count by ward, 3 rows, ± 6 each, ε=0.5)
+          ward  count  ±
+          A       504  6
+          B       252  6
+          C       248  6
+        """
         goal = Goal(epsilon, rho, within, confidence, rows, allow_weak)
         plan = partial(
             histogram,
@@ -103,7 +277,95 @@ class Tables(Runner[N]):
         rows: int | None = None,
         allow_weak: bool = False,
     ) -> TableRelease[N]:
-        """Release the counts of all combinations of several columns."""
+        """Release the counts of all combinations of several columns.
+
+        Every combination is in the table, the first column varying slowest.
+
+        Parameters
+        ----------
+        columns : list of str
+            Columns to count by. Rows that match no combination are counted by `other`
+            alone.
+        keys : mapping or list of tuple, optional
+            For each column the values to count, or the combinations themselves. Public.
+            Default: those of `.dp.domain`, or of a column's type.
+        bins : mapping, optional
+            For each column the number of its bins, or their edges. Public.
+        other : bool, optional
+            Whether a last cell counts all rows that are in no other, missing ones too.
+        of : {"rows", "units"}, optional
+            Whether rows are counted, or privacy units, each once per cell.
+        epsilon : float, optional
+            Privacy loss ε of this release, unitless, in ``(0, 50]``.
+        rho : float, optional
+            Loss of zero-concentrated privacy instead, unitless. A budget of ε alone
+            refuses it.
+        within : float, optional
+            Error of the noise to stay within instead, in rows, for all cells at once:
+            the smallest loss that does is used.
+        confidence : float, optional
+            With which probability `within` holds, in ``(0, 1)``. Default: 0.95.
+        rows : int, optional
+            Not needed: this error does not depend on the number of rows.
+        allow_weak : bool, optional
+            Whether an `epsilon` above 50 is meant.
+
+        Returns
+        -------
+        TableRelease
+            The columns' names (``<column>_left`` and ``_right`` for bins) and `count`.
+
+        Privacy
+        -------
+        ε-DP per privacy unit, add-or-remove-one. Costs `epsilon`. A row lies in one
+        cell, so one loss pays for all cells: the sensitivity of the whole table is
+        `max_rows`, `max_groups` for ``of="units"``, and 1 without a privacy unit. The
+        noise is discrete Laplace.
+
+        Accuracy
+        --------
+        Each count is within about ``scale * ln(20)`` in 95% of releases, where
+        ``scale = sensitivity / epsilon``; all cells together within about
+        ``scale * ln(20 * cells)``.
+
+        Raises
+        ------
+        BudgetExceededError
+            If the cost is more than what remains. Nothing is spent.
+        DomainRequiredError
+            If keys and bins are neither given nor carried.
+        BoundsRequiredError
+            If the frame has a privacy unit and no `max_rows` (`max_groups` for
+            ``of="units"``).
+        ColumnNotFoundError
+            If the frame has no such column.
+        ParameterError, ParameterTypeError
+            If a parameter is out of range or of the wrong kind; exactly one of
+            `epsilon`, `rho` and `within` is needed.
+
+        References
+        ----------
+        .. [1] Dwork (2006), Differential privacy, ICALP.
+        .. [2] McSherry (2009), Privacy integrated queries, SIGMOD: parallel
+           composition.
+
+        Examples
+        --------
+        >>> stays = pl.DataFrame(
+        ...     {"ward": ["A", "A", "B", "C"] * 250, "days": [3, 7, 2, 9] * 250}
+        ... )
+        >>> stays = stays.dp.attach(
+        ...     dpframe.Accountant(epsilon=2), bounds={"days": (0, 30)}
+        ... )
+        >>> cells = {"keys": {"ward": ["A", "B"]}, "bins": {"days": [0, 5, 30]}}
+        >>> stays.dp.contingency(["ward", "days"], **cells, epsilon=0.5)
+        Release(count by ward and days, 4 rows, ± 6 each, ε=0.5)
+          ward  days_left  days_right  count  ±
+          A             0           5    250  6
+          A             5          30    251  6
+          B             0           5    247  6
+          B             5          30      0  6
+        """
         goal = Goal(epsilon, rho, within, confidence, rows, allow_weak)
         plan = partial(
             contingency,
@@ -122,7 +384,50 @@ class Tables(Runner[N]):
         keys: Any = None,
         bins: Mapping[str, Any] | None = None,
     ) -> GroupBy[N]:
-        """Group by public keys or bins; the releases follow as methods."""
+        """Group by public keys or bins; the releases follow as methods.
+
+        Parameters
+        ----------
+        *columns : str or list of str
+            Columns to group by, one by one or as a list.
+        keys : mapping or list, optional
+            For each column the values of its groups; for one column a list, for several
+            a list of tuples. Public. Default: those of `.dp.domain`, or of a column's
+            type.
+        bins : mapping, optional
+            For each column the number of its bins, or their edges. Public.
+
+        Returns
+        -------
+        GroupBy
+            With `count`, `sum`, `mean`, `var`, `std` and `agg`. Nothing is spent yet.
+
+        Raises
+        ------
+        DomainRequiredError
+            If a column has no keys and no bins.
+        ColumnNotFoundError
+            If the frame has no such column.
+        ParameterError, ParameterTypeError
+            If keys or bins are empty, repeat one, or are of another type than the
+            column.
+
+        Examples
+        --------
+        >>> stays = pl.DataFrame(
+        ...     {"ward": ["A", "A", "B", "C"] * 250, "days": [3, 7, 2, 9] * 250}
+        ... )
+        >>> stays = stays.dp.attach(
+        ...     dpframe.Accountant(epsilon=2), bounds={"days": (0, 30)}
+        ... )
+        >>> wards = stays.dp.group_by("ward", keys=["A", "B", "C"])
+        >>> wards.mean("days", epsilon=0.5)
+        Release(mean of days by ward, 3 rows, ε=0.5)
+          ward  days     ±
+          A     5.08  0.30
+          B     1.81  0.68
+          C     8.92  0.54
+        """
         return GroupBy(
             self._frame, self._run, group_cells(self._frame, columns, keys, bins)
         )
@@ -179,7 +484,78 @@ class GroupBy(Grouped[N]):
         rows: int | None = None,
         allow_weak: bool = False,
     ) -> TableRelease[N]:
-        """Release the number of rows, or of privacy units, in each group."""
+        """Release the number of rows, or of privacy units, in each group.
+
+        Parameters
+        ----------
+        of : {"rows", "units"}, optional
+            Whether rows are counted, or privacy units, each once per group.
+        epsilon : float, optional
+            Privacy loss ε of this release, unitless, in ``(0, 50]``.
+        rho : float, optional
+            Loss of zero-concentrated privacy instead, unitless. A budget of ε alone
+            refuses it.
+        within : float, optional
+            Error of the noise to stay within instead, in rows, for all cells at once:
+            the smallest loss that does is used.
+        confidence : float, optional
+            With which probability `within` holds, in ``(0, 1)``. Default: 0.95.
+        rows : int, optional
+            Not needed: this error does not depend on the number of rows.
+        allow_weak : bool, optional
+            Whether an `epsilon` above 50 is meant.
+
+        Returns
+        -------
+        TableRelease
+            The key columns and `count`; one row for each group, in declared order.
+
+        Privacy
+        -------
+        ε-DP per privacy unit, add-or-remove-one. Costs `epsilon`. A row lies in one
+        group, so one loss pays for all groups: the sensitivity of the whole table is
+        `max_rows`, `max_groups` for ``of="units"``, and 1 without a privacy unit. The
+        noise is discrete Laplace.
+
+        Accuracy
+        --------
+        Each count is within about ``scale * ln(20)`` in 95% of releases, where
+        ``scale = sensitivity / epsilon``; all groups together within about
+        ``scale * ln(20 * groups)``.
+
+        Raises
+        ------
+        BudgetExceededError
+            If the cost is more than what remains. Nothing is spent.
+        BoundsRequiredError
+            If the frame has a privacy unit and no `max_rows` (`max_groups` for
+            ``of="units"``).
+        ParameterError, ParameterTypeError
+            If a parameter is out of range or of the wrong kind; exactly one of
+            `epsilon`, `rho` and `within` is needed.
+
+        References
+        ----------
+        .. [1] Dwork, McSherry, Nissim and Smith (2006), Calibrating noise to
+           sensitivity in private data analysis, TCC.
+        .. [2] McSherry (2009), Privacy integrated queries, SIGMOD: parallel
+           composition.
+
+        Examples
+        --------
+        >>> stays = pl.DataFrame(
+        ...     {"ward": ["A", "A", "B", "C"] * 250, "days": [3, 7, 2, 9] * 250}
+        ... )
+        >>> stays = stays.dp.attach(
+        ...     dpframe.Accountant(epsilon=2), bounds={"days": (0, 30)}
+        ... )
+        >>> stays.dp.group_by("ward", keys=["A", "B", "C"]).count(epsilon=0.5)
+        Release(count by ward, 3 rows, ± 6 each, ε=0.5)
+          ward  count  ±
+          A       509  6
+          B       252  6
+          C       252  6
+        """
         goal = Goal(epsilon, rho, within, confidence, rows, allow_weak)
         return self._run(self._plan("count", of=of), goal)
 
@@ -196,7 +572,90 @@ class GroupBy(Grouped[N]):
         rows: int | None = None,
         allow_weak: bool = False,
     ) -> TableRelease[N]:
-        """Release the sum of a column in each group."""
+        """Release the sum of a column in each group.
+
+        Parameters
+        ----------
+        column : str
+            Numeric, Boolean or duration column, shape ``(n_rows,)``. Missing values are
+            dropped.
+        bound : {"rows", "total"}, optional
+            Whether each row is clipped to the bounds, or each unit's own sum in a
+            group. For ``"total"`` pass `bounds`, which then limit that sum.
+        bounds : (low, high), optional
+            Clipping bounds, in the column's unit. Public. Default: those the frame
+            carries.
+        epsilon : float, optional
+            Privacy loss ε of this release, unitless, in ``(0, 50]``.
+        rho : float, optional
+            Loss of zero-concentrated privacy instead, unitless. A budget of ε alone
+            refuses it.
+        within : float or timedelta, optional
+            Error of the noise to stay within instead, in the column's unit, for all
+            cells at once: the smallest loss that does is used.
+        confidence : float, optional
+            With which probability `within` holds, in ``(0, 1)``. Default: 0.95.
+        rows : int, optional
+            Not needed: this error does not depend on the number of rows.
+        allow_weak : bool, optional
+            Whether an `epsilon` above 50 is meant.
+
+        Returns
+        -------
+        TableRelease
+            The key columns and the column's name; one row for each group, in declared
+            order.
+
+        Privacy
+        -------
+        ε-DP per privacy unit, add-or-remove-one. Costs `epsilon`. A row lies in one
+        group, so one loss pays for all groups: the sensitivity of the whole table is
+        ``max_rows * max(|low|, |high|)`` for ``bound="rows"`` and
+        ``max_groups * max(|low|, |high|)`` for ``bound="total"``, in the column's unit.
+        The noise is discrete Laplace.
+
+        Accuracy
+        --------
+        Each sum is within ``scale * ln(20)`` of the clipped sum in 95% of releases,
+        where ``scale = sensitivity / epsilon``. Clipping bias comes on top.
+
+        Raises
+        ------
+        BudgetExceededError
+            If the cost is more than what remains. Nothing is spent.
+        BoundsRequiredError
+            If the column has no bounds, or the frame a privacy unit and no `max_rows`
+            (`max_groups` for ``bound="total"``).
+        ColumnNotFoundError
+            If the frame has no such column.
+        ParameterError, ParameterTypeError
+            If a parameter is out of range or of the wrong kind; exactly one of
+            `epsilon`, `rho` and `within` is needed.
+
+        References
+        ----------
+        .. [1] Dwork, McSherry, Nissim and Smith (2006), Calibrating noise to
+           sensitivity in private data analysis, TCC.
+        .. [2] McSherry (2009), Privacy integrated queries, SIGMOD: parallel
+           composition.
+        .. [3] Wilson et al. (2020), Differentially private SQL with bounded user
+           contribution, PoPETs.
+
+        Examples
+        --------
+        >>> stays = pl.DataFrame(
+        ...     {"ward": ["A", "A", "B", "C"] * 250, "days": [3, 7, 2, 9] * 250}
+        ... )
+        >>> stays = stays.dp.attach(
+        ...     dpframe.Accountant(epsilon=2), bounds={"days": (0, 30)}
+        ... )
+        >>> stays.dp.group_by("ward", keys=["A", "B", "C"]).sum("days", epsilon=0.5)
+        Release(sum of days by ward, 3 rows, ± 180 each, ε=0.5)
+          ward  days    ±
+          A     2440  180
+          B      377  180
+          C     2367  180
+        """
         goal = Goal(epsilon, rho, within, confidence, rows, allow_weak)
         plan = self._plan("sum", column=column, bound=bound, bounds=bounds)
         return self._run(plan, goal)
@@ -214,7 +673,92 @@ class GroupBy(Grouped[N]):
         rows: int | None = None,
         allow_weak: bool = False,
     ) -> TableRelease[N]:
-        """Release the mean of a column in each group."""
+        """Release the mean of a column in each group.
+
+        Parameters
+        ----------
+        column : str
+            Numeric, Boolean or temporal column, shape ``(n_rows,)``. Missing values are
+            dropped.
+        of : {"rows", "units"}, optional
+            Whether every row weighs the same, or every privacy unit in a group: a
+            unit's own mean then counts once.
+        bounds : (low, high), optional
+            Clipping bounds, in the column's unit. Public. Default: those the frame
+            carries.
+        epsilon : float, optional
+            Privacy loss ε of this release, unitless, in ``(0, 50]``.
+        rho : float, optional
+            Loss of zero-concentrated privacy instead, unitless. A budget of ε alone
+            refuses it.
+        within : float or timedelta, optional
+            Error of the noise to stay within instead, in the column's unit, for all
+            cells at once: the smallest loss that does is used.
+        confidence : float, optional
+            With which probability `within` holds, in ``(0, 1)``. Default: 0.95.
+        rows : int, optional
+            Public guess of the number of rows in every group, to plan `within` with.
+        allow_weak : bool, optional
+            Whether an `epsilon` above 50 is meant.
+
+        Returns
+        -------
+        TableRelease
+            The key columns and the column's name; one row for each group, in declared
+            order.
+
+        Privacy
+        -------
+        ε-DP per privacy unit, add-or-remove-one. Costs `epsilon`. A row lies in one
+        group, so one loss pays for all groups. The values, scaled to t in [0, 1], are
+        released as the two sums of ``1 - t`` and ``t`` (their total is the count),
+        which a unit moves by at most `max_rows` together, by `max_groups` for
+        ``of="units"``, and by 1 without a privacy unit. Both have discrete Laplace
+        noise at the whole loss.
+
+        Accuracy
+        --------
+        At most about ``(high - low) * scale * ln(20) / n`` from the clipped mean of
+        each group in 95% of releases, where ``scale = sensitivity / epsilon``, the
+        sensitivity is `max_rows`, `max_groups` or 1 as above, and n is the number of
+        rows (units) in the group. A group whose noisy count is within its own error of
+        0 is of low count, and its error the whole range. Clipping bias comes on top.
+
+        Raises
+        ------
+        BudgetExceededError
+            If the cost is more than what remains. Nothing is spent.
+        BoundsRequiredError
+            If the column has no bounds, or the frame a privacy unit and no `max_rows`
+            (`max_groups` for ``of="units"``).
+        ColumnNotFoundError
+            If the frame has no such column.
+        ParameterError, ParameterTypeError
+            If a parameter is out of range or of the wrong kind; exactly one of
+            `epsilon`, `rho` and `within` is needed, and `within` also needs `rows`.
+
+        References
+        ----------
+        .. [1] Dwork, McSherry, Nissim and Smith (2006), Calibrating noise to
+           sensitivity in private data analysis, TCC.
+        .. [2] McSherry (2009), Privacy integrated queries, SIGMOD: parallel
+           composition.
+
+        Examples
+        --------
+        >>> stays = pl.DataFrame(
+        ...     {"ward": ["A", "A", "B", "C"] * 250, "days": [3, 7, 2, 9] * 250}
+        ... )
+        >>> stays = stays.dp.attach(
+        ...     dpframe.Accountant(epsilon=2), bounds={"days": (0, 30)}
+        ... )
+        >>> stays.dp.group_by("ward", keys=["A", "B", "C"]).mean("days", epsilon=1)
+        Release(mean of days by ward, 3 rows, ε=1)
+          ward  days     ±
+          A     4.97  0.15
+          B     1.69  0.34
+          C     9.01  0.27
+        """
         goal = Goal(epsilon, rho, within, confidence, rows, allow_weak)
         plan = self._plan("mean", column=column, of=of, bounds=bounds)
         return self._run(plan, goal)
@@ -232,7 +776,93 @@ class GroupBy(Grouped[N]):
         rows: int | None = None,
         allow_weak: bool = False,
     ) -> TableRelease[N]:
-        """Release the variance of a column in each group."""
+        """Release the variance of a column in each group.
+
+        It divides by n.
+
+        Parameters
+        ----------
+        column : str
+            Numeric or Boolean column, shape ``(n_rows,)``. Missing values are dropped.
+        of : {"rows", "units"}, optional
+            Whether every row weighs the same, or every privacy unit in a group: a
+            unit's own mean then counts once.
+        bounds : (low, high), optional
+            Clipping bounds, in the column's unit. Public. Default: those the frame
+            carries.
+        epsilon : float, optional
+            Privacy loss ε of this release, unitless, in ``(0, 50]``.
+        rho : float, optional
+            Loss of zero-concentrated privacy instead, unitless. A budget of ε alone
+            refuses it.
+        within : float, optional
+            Error of the noise to stay within instead, in the column's unit squared, for
+            all cells at once: the smallest loss that does is used.
+        confidence : float, optional
+            With which probability `within` holds, in ``(0, 1)``. Default: 0.95.
+        rows : int, optional
+            Public guess of the number of rows in every group, to plan `within` with.
+        allow_weak : bool, optional
+            Whether an `epsilon` above 50 is meant.
+
+        Returns
+        -------
+        TableRelease
+            The key columns and the column's name; one row for each group, in declared
+            order.
+
+        Privacy
+        -------
+        ε-DP per privacy unit, add-or-remove-one. Costs `epsilon`. A row lies in one
+        group, so one loss pays for all groups. The values, scaled to t in [0, 1], are
+        released as the sums of ``(1 - t)^2``, ``2 t (1 - t)`` and ``t^2`` (their total
+        is the count), which a unit moves by at most `max_rows` together, by
+        `max_groups` for ``of="units"``, and by 1 without a privacy unit. All three have
+        discrete Laplace noise at the whole loss.
+
+        Accuracy
+        --------
+        At most about ``(high - low)^2 * scale * ln(20) / n`` from the clipped variance
+        of each group in 95% of releases, where ``scale = sensitivity / epsilon``, the
+        sensitivity is `max_rows`, `max_groups` or 1 as above, and n is the number of
+        rows (units) in the group. A group whose noisy count is within its own error of
+        0 is of low count, and its error the whole range. Clipping bias comes on top.
+
+        Raises
+        ------
+        BudgetExceededError
+            If the cost is more than what remains. Nothing is spent.
+        BoundsRequiredError
+            If the column has no bounds, or the frame a privacy unit and no `max_rows`
+            (`max_groups` for ``of="units"``).
+        ColumnNotFoundError
+            If the frame has no such column.
+        ParameterError, ParameterTypeError
+            If a parameter is out of range or of the wrong kind; exactly one of
+            `epsilon`, `rho` and `within` is needed, and `within` also needs `rows`.
+
+        References
+        ----------
+        .. [1] Dwork, McSherry, Nissim and Smith (2006), Calibrating noise to
+           sensitivity in private data analysis, TCC.
+        .. [2] McSherry (2009), Privacy integrated queries, SIGMOD: parallel
+           composition.
+
+        Examples
+        --------
+        >>> stays = pl.DataFrame(
+        ...     {"ward": ["A", "A", "B", "C"] * 5000, "days": [3, 7, 2, 9] * 5000}
+        ... )
+        >>> stays = stays.dp.attach(
+        ...     dpframe.Accountant(epsilon=2), bounds={"days": (0, 10)}
+        ... )
+        >>> stays.dp.group_by("ward", keys=["A", "B", "C"]).var("days", epsilon=1)
+        Release(var of days by ward, 3 rows, ε=1)
+          ward   days      ±
+          A     4.005  0.014
+          B     0.000  0.048
+          C     0.020  0.060
+        """
         goal = Goal(epsilon, rho, within, confidence, rows, allow_weak)
         plan = self._plan("var", column=column, of=of, bounds=bounds)
         return self._run(plan, goal)
@@ -250,7 +880,94 @@ class GroupBy(Grouped[N]):
         rows: int | None = None,
         allow_weak: bool = False,
     ) -> TableRelease[N]:
-        """Release the standard deviation of a column in each group."""
+        """Release the standard deviation of a column in each group.
+
+        It divides by n.
+
+        Parameters
+        ----------
+        column : str
+            Numeric or Boolean column, shape ``(n_rows,)``. Missing values are dropped.
+        of : {"rows", "units"}, optional
+            Whether every row weighs the same, or every privacy unit in a group: a
+            unit's own mean then counts once.
+        bounds : (low, high), optional
+            Clipping bounds, in the column's unit. Public. Default: those the frame
+            carries.
+        epsilon : float, optional
+            Privacy loss ε of this release, unitless, in ``(0, 50]``.
+        rho : float, optional
+            Loss of zero-concentrated privacy instead, unitless. A budget of ε alone
+            refuses it.
+        within : float, optional
+            Error of the noise to stay within instead, in the column's unit squared, for
+            all cells at once: the smallest loss that does is used.
+        confidence : float, optional
+            With which probability `within` holds, in ``(0, 1)``. Default: 0.95.
+        rows : int, optional
+            Public guess of the number of rows in every group, to plan `within` with.
+        allow_weak : bool, optional
+            Whether an `epsilon` above 50 is meant.
+
+        Returns
+        -------
+        TableRelease
+            The key columns and the column's name; one row for each group, in declared
+            order.
+
+        Privacy
+        -------
+        ε-DP per privacy unit, add-or-remove-one. Costs `epsilon`. A row lies in one
+        group, so one loss pays for all groups. The values, scaled to t in [0, 1], are
+        released as the sums of ``(1 - t)^2``, ``2 t (1 - t)`` and ``t^2`` (their total
+        is the count), which a unit moves by at most `max_rows` together, by
+        `max_groups` for ``of="units"``, and by 1 without a privacy unit. All three have
+        discrete Laplace noise at the whole loss.
+
+        Accuracy
+        --------
+        At most about ``(high - low)^2 * scale * ln(20) / (2 * n * std)`` from that of
+        each group's clipped values in 95% of releases, where
+        ``scale = sensitivity / epsilon``, the sensitivity is `max_rows`, `max_groups`
+        or 1 as above, and n is the number of rows (units) in the group. A group whose
+        noisy count is within its own error of 0 is of low count, and its error the
+        whole range. Clipping bias comes on top.
+
+        Raises
+        ------
+        BudgetExceededError
+            If the cost is more than what remains. Nothing is spent.
+        BoundsRequiredError
+            If the column has no bounds, or the frame a privacy unit and no `max_rows`
+            (`max_groups` for ``of="units"``).
+        ColumnNotFoundError
+            If the frame has no such column.
+        ParameterError, ParameterTypeError
+            If a parameter is out of range or of the wrong kind; exactly one of
+            `epsilon`, `rho` and `within` is needed, and `within` also needs `rows`.
+
+        References
+        ----------
+        .. [1] Dwork, McSherry, Nissim and Smith (2006), Calibrating noise to
+           sensitivity in private data analysis, TCC.
+        .. [2] McSherry (2009), Privacy integrated queries, SIGMOD: parallel
+           composition.
+
+        Examples
+        --------
+        >>> stays = pl.DataFrame(
+        ...     {"ward": ["A", "A", "B", "C"] * 5000, "days": [3, 7, 2, 9] * 5000}
+        ... )
+        >>> stays = stays.dp.attach(
+        ...     dpframe.Accountant(epsilon=2), bounds={"days": (0, 10)}
+        ... )
+        >>> stays.dp.group_by("ward", keys=["A", "B", "C"]).std("days", epsilon=1)
+        Release(std of days by ward, 3 rows, ε=1)
+          ward    days       ±
+          A     2.0012  0.0036
+          B       0.18    0.18
+          C       0.00    0.25
+        """
         goal = Goal(epsilon, rho, within, confidence, rows, allow_weak)
         plan = self._plan("std", column=column, of=of, bounds=bounds)
         return self._run(plan, goal)
@@ -265,7 +982,78 @@ class GroupBy(Grouped[N]):
         allow_weak: bool = False,
         **named: Any,
     ) -> TableRelease[N]:
-        """Release several statistics in each group, under one charge."""
+        """Release several statistics in each group, under one charge.
+
+        Parameters
+        ----------
+        statistics : mapping, optional
+            The same as the keywords, for names that are no identifiers.
+        epsilon : float, optional
+            Privacy loss ε of this release, unitless, in ``(0, 50]``.
+        rho : float, optional
+            Loss of zero-concentrated privacy instead, unitless. A budget of ε alone
+            refuses it.
+        allow_weak : bool, optional
+            Whether an `epsilon` above 50 is meant.
+        **named : str or (str, str)
+            For each name, ``"count"`` or a pair of a column and one of ``"count"``,
+            ``"sum"``, ``"mean"``, ``"var"`` and ``"std"``.
+
+        Returns
+        -------
+        TableRelease
+            The key columns and the names given; one row for each group, in declared
+            order.
+
+        Privacy
+        -------
+        ε-DP per privacy unit, add-or-remove-one. Costs `epsilon`. A row lies in one
+        group, so one loss pays for all groups. The columns share the loss equally;
+        statistics of one column that need the same sums share those. Each part has the
+        sensitivity of the release of its name, at its share. The noise is discrete
+        Laplace.
+
+        Accuracy
+        --------
+        That of the release of each statistic's name, at its share of `epsilon`. A count
+        that is read off the sums of a mean (variance) carries the noise of two (three)
+        sums.
+
+        Raises
+        ------
+        BudgetExceededError
+            If the cost is more than what remains. Nothing is spent.
+        BoundsRequiredError
+            If the column has no bounds, or the frame a privacy unit and no `max_rows`.
+        ColumnNotFoundError
+            If the frame has no such column.
+        ParameterError, ParameterTypeError
+            If a parameter is out of range or of the wrong kind; exactly one of
+            `epsilon` and `rho` is needed.
+
+        References
+        ----------
+        .. [1] Dwork, McSherry, Nissim and Smith (2006), Calibrating noise to
+           sensitivity in private data analysis, TCC.
+        .. [2] McSherry (2009), Privacy integrated queries, SIGMOD: parallel
+           composition.
+
+        Examples
+        --------
+        >>> stays = pl.DataFrame(
+        ...     {"ward": ["A", "A", "B", "C"] * 250, "days": [3, 7, 2, 9] * 250}
+        ... )
+        >>> stays = stays.dp.attach(
+        ...     dpframe.Accountant(epsilon=2), bounds={"days": (0, 30)}
+        ... )
+        >>> wards = stays.dp.group_by("ward", keys=["A", "B", "C"])
+        >>> wards.agg(n="count", average=("days", "mean"), epsilon=1)
+        Release(n, average by ward, 3 rows, ε=1)
+          ward    n  ±  average     ±
+          A     501  6     4.95  0.30
+          B     249  6     1.85  0.68
+          C     253  6     8.95  0.53
+        """
         goal = Goal(epsilon, rho, allow_weak=allow_weak)
         plan = partial(
             aggregate,

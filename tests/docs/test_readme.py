@@ -74,17 +74,20 @@ def test_every_release_that_the_table_names_is_there() -> None:
     assert [name for name in sorted(names) if not hasattr(people.dp, name)] == []
 
 
-ROW = "      10   2184  50"
+TABLE = "  age  count   ±\n"
+ROW = f"{TABLE}   10   2184  50"
 
 
 @pytest.mark.parametrize(
     ("got", "want", "same"),
     [
-        ("      10  12184  50", ROW, False),
-        ("      10   2300  50", ROW, True),
-        ("      10   2700  50", ROW, False),
-        ("      10   2184  80", ROW, False),
-        ("      10   2184", ROW, False),
+        (f"{TABLE}   10   12184  50", ROW, False),
+        (f"{TABLE}   10   2300  50", ROW, True),
+        (f"{TABLE}   10   2700  50", ROW, False),
+        (f"{TABLE}   10   2184  80", ROW, False),
+        (f"{TABLE}   10   2184", ROW, False),
+        (f"{TABLE}   20   2184  50", ROW, False),
+        ("  10   2300  50", "  10   2184  50", False),
         ("Release(9300 ± 180, ε=0.5)", "Release(9419 ± 180, ε=0.5)", True),
         ("Release(9300 ± 180, ε=0.6)", "Release(9419 ± 180, ε=0.5)", False),
         ("Release(9300 ± 18, ε=0.5)", "Release(9419 ± 180, ε=0.5)", False),
