@@ -326,11 +326,13 @@ class Figures:
         if self.column.kind is Kind.FLOAT:
             return pl.Series(label, points.astype(np.float64), dtype=pl.Float64)
         if self.column.kind is Kind.INTEGER:
-            if points.dtype == object:
+            if points.dtype.kind == "f" and (np.abs(points) < 2.0**63).all():
+                points = points.astype(np.int64)
+            if points.dtype != np.int64:
                 points = np.array(
                     [min(max(int(x), _INT64[0]), _INT64[1]) for x in points], np.int64
                 )
-            return pl.Series(label, points).cast(pl.Int64)
+            return pl.Series(label, points)
         cells = [self.column.value(Fraction(point)) for point in points.tolist()]
         return pl.Series(label, cells, dtype=self.column.dtype)
 

@@ -30,6 +30,9 @@ EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 PER_SECOND: Final = {"ms": 10**3, "us": 10**6, "ns": 10**9}
 WIDEST: Final = 2.0**500
 """Float bounds beyond this, or closer together than its inverse, are refused."""
+_MOST_DIGITS: Final = 10**38 - 1  # the widest decimal of a column
+_MOST_TICKS: Final = (1 << 63) - 1000  # the widest duration of a column, in its unit
+_MOST_SECONDS: Final = 999_999_999 * 86_400  # the widest timedelta
 
 
 class Kind(Enum):
@@ -140,7 +143,8 @@ class ColumnType:
         if self.kind is Kind.INTEGER:
             return round(number)
         if self.kind is Kind.DECIMAL:
-            return Decimal(round(number)).scaleb(-self.scale)
+            digits = min(max(round(number), -_MOST_DIGITS), _MOST_DIGITS)
+            return Decimal(f"{digits}E-{self.scale}")
         if self.kind is Kind.DATE:
             return (EPOCH + dt.timedelta(days=round(number))).date()
         if self.kind is Kind.DATETIME:
@@ -150,8 +154,10 @@ class ColumnType:
                 return utc.replace(tzinfo=None)
             return utc.astimezone(ZoneInfo(self.zone))
         if self.kind is Kind.DURATION:
-            micros = round(number * 10**6 / PER_SECOND[self.time_unit])
-            return dt.timedelta(microseconds=micros)
+            ticks = min(max(number, -_MOST_TICKS), _MOST_TICKS)
+            seconds = ticks / PER_SECOND[self.time_unit]
+            seconds = min(max(seconds, -_MOST_SECONDS), _MOST_SECONDS)
+            return dt.timedelta(microseconds=round(seconds * 10**6))
         return float(number)
 
 
