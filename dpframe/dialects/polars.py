@@ -52,6 +52,7 @@ from dpframe.frame import UNIT, PrivateFrame, State
 from dpframe.privacy.accountant import Accountant
 from dpframe.proofs.polars import (
     expand,
+    first_line,
     step_text,
 )
 
@@ -345,16 +346,21 @@ class PrivatePolars(PrivateFrame, Generic[N]):
             A strict cast is accepted only where it cannot fail; pass False to turn
             what does not fit into null.
         """
-        if isinstance(dtypes, Mapping):
-            pairs = cast("Mapping[Any, Any]", dtypes).items()
+        given: list[tuple[Any, Any]] = (
+            list(cast("Mapping[Any, Any]", dtypes).items())
+            if isinstance(dtypes, Mapping)
+            else [(pl.all(), dtypes)]
+        )
+        try:
             casts = [
                 (key if isinstance(key, pl.Expr) else pl.col(key)).cast(
                     dtype, strict=strict
                 )
-                for key, dtype in pairs
+                for key, dtype in given
             ]
-        else:
-            casts = [pl.all().cast(dtypes, strict=strict)]
+        except TypeError as error:
+            msg = "cast takes dtypes, by column if several."
+            raise ParameterTypeError(msg, hint=first_line(error)) from None
         return self._replaced("cast", casts)
 
     def fill_null(

@@ -391,6 +391,10 @@ class _Proof:
             dtype.is_decimal() and dtype != other for dtype in found for other in found
         ):
             self._refuse("Decimal")
+        if any(isinstance(dtype, pl.String) for dtype in found) and any(
+            dtype.is_float() for dtype in found
+        ):
+            self._refuse("Text")
         if (
             dates
             and any(isinstance(dtype, pl.Date) for dtype in found)
@@ -425,13 +429,18 @@ def _refusal(what: str, step: str) -> NotProvedError:
 
 
 def _is_fragile(tree: Node, schema: Mapping[str, pl.DataType]) -> bool:
-    """Return whether Decimals, lists or nanoseconds may occur in an expression."""
+    """Return whether dtypes may meet in an expression that do not go together.
+
+    Those are Decimals, lists, nanoseconds, and numbers beside text.
+    """
     words = json.dumps(tree)
     read = schema if '"Selector"' in words else column_names(tree)
-    return any(word in words for word in _FRAGILE_WORDS) or any(
-        dtype.is_decimal() or dtype.is_nested() or _in_nanoseconds(dtype)
-        for name, dtype in schema.items()
-        if name in read
+    found = [dtype for name, dtype in schema.items() if name in read]
+    texts = '"String"' in words or any(isinstance(d, pl.String) for d in found)
+    return (
+        any(word in words for word in _FRAGILE_WORDS)
+        or any(d.is_decimal() or d.is_nested() or _in_nanoseconds(d) for d in found)
+        or (texts and ("Float" in words or any(d.is_numeric() for d in found)))
     )
 
 

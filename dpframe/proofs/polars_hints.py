@@ -95,6 +95,10 @@ _REASONS: Final[dict[str, tuple[str, str]]] = {
         "Dates beyond the year 2262 do not fit nanoseconds",
         'cast to pl.Datetime("us") first, with strict=False.',
     ),
+    "Text": (
+        "Floats are turned into text here, which is not the same on all chunks",
+        "write .cast(pl.String) where it is meant.",
+    ),
     "Zone": (
         "It fails where clocks skip or repeat an hour",
         'convert to UTC first: .dt.convert_time_zone("UTC").',

@@ -207,6 +207,7 @@ VERBS: list[Callable[[Any], Any]] = [
     lambda f: f.with_columns(double=pl.col("age") * 2, copy="age", one=1, no=None),
     lambda f: f.with_columns([pl.col("age").alias("a"), pl.lit("x").alias("b")]),
     lambda f: f.with_columns(cs.float().round(0)),
+    lambda f: f.with_columns(decade=pl.col("age") // 10 * 10, third=pl.col("age") / 3),
     lambda f: f.with_columns(pl.all().is_null().name.suffix("_gone")),
     lambda f: f.with_columns(pl.when(pl.col("age") > 1).then(1).otherwise(0)),
     lambda f: f.select("zper", "age"),
@@ -273,6 +274,20 @@ def test_verbs_never_collect() -> None:
     for verb in VERBS:
         verb(private)
         repr(private)
+
+
+def test_python_function_from_before_attach_still_runs() -> None:
+    lazy = (
+        rows()
+        .lazy()
+        .with_columns(
+            pl.col("spending").map_elements(
+                lambda value: float(str(value)) + 1, pl.Float64
+            )
+        )
+    )
+    private = PrivatePolars.attach(lazy, Accountant(1)).filter(pl.col("spending") > 2)
+    assert private.detach().collect()["spending"].to_list() == [3.0, 4.0, 5.0]
 
 
 def test_unit_column_rides_along_with_select(people: Frame) -> None:
@@ -413,6 +428,7 @@ def test_step_across_rows_is_refused_where_it_is_written(
         (lambda p: p.select({"age": 1}), ParameterTypeError),
         (lambda p: p.select(object()), ParameterTypeError),
         (lambda p: p.drop(pl.col("age") + 1), ParameterTypeError),
+        (lambda p: p.cast("number"), ParameterTypeError),
     ],
 )
 def test_wrong_step_is_refused_where_it_is_written(

@@ -271,6 +271,9 @@ UNSOUND = [
     s.replace_strict({"a": 1}),
     n.replace_strict({1: 2}, default=n, return_dtype=pl.Int8),
     s.replace("a", s),
+    x.fill_null("none"),
+    pl.when(b).then(x).otherwise(s),
+    pl.coalesce(s, x),
     n.clip(0, x),
     n**n,
     x**y,
@@ -497,6 +500,39 @@ def test_float_division_gives_a_row_the_same_bits_in_any_company() -> None:
         assert (
             rows.select(found.alias("o")).schema == rows.select(expr.alias("o")).schema
         )
+
+
+@pytest.mark.parametrize(
+    "expr",
+    [
+        1 / x,
+        y // x,
+        y % x,
+        x**-1,
+        x.cot(),
+        x.cast(pl.String),
+        x.cast(pl.Float32).cast(pl.String),
+        pl.format("{}", x),
+        pl.concat_str(x, y),
+        pl.arctan2(x, y),
+        pl.arctan2(y, x),
+        x.sqrt(),
+        x.log(),
+        x.sign(),
+        x.replace({0.0: 1.0}),
+        x.is_in([0.0]),
+        x.eq_missing(0.0),
+        x.bin_intervals([0.0], labels=["below", "above"]),
+    ],
+    ids=str,
+)
+def test_zeros_of_both_signs_come_out_alike(expr: pl.Expr) -> None:
+    prove(expr, schema=SCHEMA)
+    rows = pl.DataFrame({"x": [0.0, -0.0], "y": [-2.0, -2.0]})
+    plus, minus = rows.select(out=expand(expr, schema={k: SCHEMA[k] for k in "xy"}))[
+        "out"
+    ]
+    assert plus == minus or (plus != plus and minus != minus)  # noqa: PLR0124 - NaN
 
 
 def test_settled_division_is_the_one_of_polars_by_a_constant() -> None:
