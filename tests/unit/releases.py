@@ -1,0 +1,66 @@
+"""Every release as one call, for tests that go through all of them."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+DATA: Final = {
+    "id": [1, 1, 2, 3],
+    "age": [41.4242, 20.0, 30.0, 7.5],
+    "days": [3, 4, 5, 6],
+    "state": ["CA", "NY", "CA", "canary"],
+    "day": [dt.datetime(2020, 1, d) for d in (1, 2, 3, 4)],  # noqa: DTZ001 - naive
+    "female": [True, False, True, True],
+}
+"""Rows with values (41.4242, canary) that no message may quote."""
+
+DECLARED: Final = {
+    "privacy_unit": "id",
+    "max_rows": 2,
+    "max_groups": 2,
+    "bounds": {"age": (0, 65), "days": (0, 30)},
+    "domain": {"state": ["CA", "NY"]},
+}
+
+Call: TypeAlias = "Callable[..., Any]"
+
+GOALS: Final[dict[str, Call]] = {
+    "count": lambda dp, **goal: dp.count(**goal),
+    "count of a column": lambda dp, **goal: dp.count("age", **goal),
+    "count of units": lambda dp, **goal: dp.count(of="units", **goal),
+    "n_unique": lambda dp, **goal: dp.n_unique("state", **goal),
+    "sum": lambda dp, **goal: dp.sum("age", **goal),
+    "sum of totals": lambda dp, **goal: dp.sum(
+        "age", bound="total", bounds=(0, 99), **goal
+    ),
+    "mean": lambda dp, **goal: dp.mean("age", **goal),
+    "mean of units": lambda dp, **goal: dp.mean("age", of="units", **goal),
+    "var": lambda dp, **goal: dp.var("age", **goal),
+    "std": lambda dp, **goal: dp.std("age", **goal),
+    "histogram": lambda dp, **goal: dp.histogram("age", bins=4, **goal),
+    "histogram by keys": lambda dp, **goal: dp.histogram("state", other=True, **goal),
+    "value_counts": lambda dp, **goal: dp.value_counts("state", **goal),
+    "contingency": lambda dp, **goal: dp.contingency(["state", "female"], **goal),
+    "group_by count": lambda dp, **goal: dp.group_by("state").count(**goal),
+    "group_by sum": lambda dp, **goal: dp.group_by("state").sum("days", **goal),
+    "group_by mean": lambda dp, **goal: dp.group_by("state").mean("age", **goal),
+    "group_by var": lambda dp, **goal: dp.group_by("state").var("age", **goal),
+    "group_by std": lambda dp, **goal: dp.group_by("state").std("age", **goal),
+    "mean_cov": lambda dp, **goal: dp.mean_cov(["age", "days"], **goal),
+}
+"""Releases that take a loss or `within=`."""
+
+LOSSES: Final[dict[str, Call]] = {
+    **GOALS,
+    "agg": lambda dp, **loss: dp.agg(
+        n="count", total=("days", "sum"), average=("age", "mean"), **loss
+    ),
+    "group_by agg": lambda dp, **loss: dp.group_by("state").agg(
+        n="count", spread=("age", "std"), **loss
+    ),
+}
+"""Releases that take a loss: all of them."""
