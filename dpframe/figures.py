@@ -288,10 +288,11 @@ class Figures:
         """Return half-widths around the values, on the number line, as floats.
 
         Clamping to the range brings a value no further from the truth, so the error
-        of `centre` holds for it too; no error reaches beyond the range.
+        of `centre` holds for it too; no error reaches beyond the range. Rounding to
+        whole numbers may take it half a step away.
         """
         width = self.error.half_width(confidence, cells=self._cells(joint=joint))
-        width = np.broadcast_to(width, self.values.shape)
+        width = np.broadcast_to(width, self.values.shape) + self._rounding
         if not self.rooted and self.low_count is None:
             return width
         values = self.values.astype(np.float64)
@@ -307,10 +308,14 @@ class Figures:
         return np.where(self.low_count, whole, np.minimum(width, whole))
 
     def stddev(self) -> Array:
-        """Return the noise's standard deviation for each cell, to first order."""
+        """Return the noise's standard deviation for each cell, to first order.
+
+        That of a root is at most the root of its square's, as far down as 0.
+        """
         spread = np.broadcast_to(self.error.stddev(), self.values.shape)
         if self.rooted:
-            return spread / np.maximum(2 * self.values.astype(np.float64), 1e-300)
+            slope = np.maximum(2 * self.values.astype(np.float64), np.sqrt(spread))
+            return spread / slope
         return spread
 
     def value(self, cell: int = 0) -> Any:
@@ -339,6 +344,13 @@ class Figures:
     def distance(self, length: float) -> Any:
         """Return a length of the number line as a number or a timedelta."""
         return column_length(self.column, length)
+
+    @property
+    def _rounding(self) -> float:
+        """How far the values may have been rounded, on the number line."""
+        error = self.error
+        is_exact = isinstance(error, GridError) and error.unit.denominator == 1
+        return 0.5 if self.column.is_whole and not is_exact else 0.0
 
     def _cells(self, *, joint: bool) -> int:
         return len(self.values) if joint else 1
