@@ -16,23 +16,13 @@ import numpy as np
 import polars as pl
 
 from dpframe.frame import UNIT
-from dpframe.tally import WEIGHT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from dpframe.tally import Contribution
 
-_MOST_ROWS: Final = 1 << 40  # more than a unit can have; weights fit 64 bits
 _MIX: Final = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
-
-
-def weight(limit: int) -> pl.Expr:
-    """Return each row's weight: the units' rows share `limit` full rows."""
-    limit = min(limit, _MOST_ROWS)
-    rows = pl.len().over(UNIT).cast(pl.Int64)
-    shared = pl.lit(WEIGHT * limit, pl.Int64) // rows
-    return pl.when(rows <= limit).then(pl.lit(WEIGHT, pl.Int64)).otherwise(shared)
 
 
 def kept_cells(

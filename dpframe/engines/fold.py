@@ -1,8 +1,8 @@
 """Batches of whole numbers folded into exact sums, at the speed of numpy and BLAS.
 
 Floats hold whole numbers exactly up to 2^53; every partial sum below stays under
-that (or under 2^63 in integers), and larger terms are split into limbs of 32 bits
-first. Sums therefore depend neither on order nor on batches.
+that (or under 2^63 in integers), and larger terms are split into limbs first. Sums
+therefore depend neither on order nor on batches.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ BATCH: Final = 1 << 17
 """Rows in a batch; the limits below count on it."""
 
 _EXACT: Final = 1 << 53
-_LIMB_BITS: Final = 32
+_INT64: Final = 1 << 63
 _BLOCK: Final = 1 << 13  # 2^20 * 2^20 * 2^13 = 2^53
 _FLUSH: Final = 1 << 9  # batches of limb sums under 2^53 that int64 can hold
 _FLUSH_GRAM: Final = 1 << 5  # batches of products' sums under 2^57 that it can
@@ -117,21 +117,24 @@ class Sums:
             if bound > _EXACT:
                 term, other = term.astype(np.int64), other.astype(np.int64)
             term = term * other
-        for bits, limb, limit in _limbs(term, bound, weighted=weights is not None):
-            weighted, size = limb, limit
-            if weights is not None:
-                weighted, size = limb * weights, limit * WEIGHT
-            self._store(index, bits, _cell_sums(weighted, size, codes, self._cells))
+        if codes is None:
+            self._store(index, 0, _whole_sum(term, bound, weights))
+            return
+        room = _EXACT // BATCH // (1 if weights is None else WEIGHT)
+        for bits, limb in _limbs(term, bound, room):
+            weighted = limb if weights is None else limb * weights
+            self._store(index, bits, _cell_sums(weighted, codes, self._cells))
 
     def _add_count(
         self, index: int, rows: int, codes: Array | None, weights: Array | None
     ) -> None:
-        if weights is not None:
-            counted = _cell_sums(weights, WEIGHT, codes, self._cells)
-        elif codes is None:
-            counted = np.array([rows], dtype=np.int64)
-        else:
+        if codes is None:
+            total = rows if weights is None else int(weights.sum())
+            counted = np.array([total], dtype=np.int64)
+        elif weights is None:
             counted = np.bincount(codes, minlength=self._cells)
+        else:
+            counted = _cell_sums(weights, codes, self._cells)
         self._store(index, 0, counted)
 
     def _add_gram(
@@ -168,28 +171,41 @@ class Sums:
         self._small.clear()
 
 
-def _limbs(term: Array, bound: int, *, weighted: bool) -> list[tuple[int, Array, int]]:
-    """Split terms so that a batch of them, weighted, sums exactly."""
-    room = _EXACT // BATCH // (WEIGHT if weighted else 1)
+def _whole_sum(term: Array, bound: int, weights: Array | None) -> Array:
+    """Return the sum of a batch in one cell, as a Python integer."""
+    size = bound * BATCH * (1 if weights is None else WEIGHT)
+    if weights is None and size <= _EXACT:
+        total = int(term.sum())
+    elif size < _INT64:
+        whole = term.astype(np.int64)
+        total = int(whole.sum() if weights is None else np.dot(whole, weights))
+    else:
+        room = _INT64 // BATCH // WEIGHT // 2
+        total = sum(
+            int(limb.sum() if weights is None else np.dot(limb, weights)) << bits
+            for bits, limb in _limbs(term, bound, room)
+        )
+    return np.array([total], dtype=object)
+
+
+def _limbs(term: Array, bound: int, room: int) -> list[tuple[int, Array]]:
+    """Split terms into limbs of at most `room`, each with its place in bits."""
     if bound <= room:
-        return [(0, term, bound)]
-    bits = _LIMB_BITS if not weighted else room.bit_length() - 1
+        return [(0, term)]
+    bits = room.bit_length() - 1
     whole = term.astype(np.int64)
-    limbs: list[tuple[int, Array, int]] = []
+    limbs: list[tuple[int, Array]] = []
     shift = 0
     while bound > room:
-        limbs.append((shift, whole & ((1 << bits) - 1), 1 << bits))
+        limbs.append((shift, whole & ((1 << bits) - 1)))
         whole = whole >> bits
         bound = (bound >> bits) + 1
         shift += bits
-    limbs.append((shift, whole, bound))
+    limbs.append((shift, whole))
     return limbs
 
 
-def _cell_sums(term: Array, bound: int, codes: Array | None, cells: int) -> Array:
-    if codes is None:
-        dtype = np.float64 if bound * BATCH <= _EXACT else np.int64
-        return np.array([int(term.sum(dtype=dtype))], dtype=np.int64)
+def _cell_sums(term: Array, codes: Array, cells: int) -> Array:
     return np.bincount(codes, weights=term, minlength=cells).astype(np.int64)
 
 

@@ -13,8 +13,9 @@ import numpy as np
 import polars as pl
 
 from dpframe.engines import rows
-from dpframe.engines.contribution import kept_cells, weight
+from dpframe.engines.contribution import kept_cells
 from dpframe.engines.fold import BATCH, Sums
+from dpframe.engines.steps import scaled, weights
 from dpframe.errors import EvaluationError
 from dpframe.frame import UNIT
 from dpframe.tally import Ball, Distinct, Per, Tally
@@ -29,7 +30,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 _CELL: Final = "__cell__"
 _VALUE: Final = "__value__"
-_WEIGHT: Final = "__weight__"
+_ROWS: Final = "__rows__"
 
 
 def evaluate(frame: PrivateFrame, statistics: Sequence[Statistic]) -> list[Array]:
@@ -115,7 +116,7 @@ def _limb(index: int, place: int) -> str:
 def _rows_plan(source: pl.LazyFrame, tally: Tally) -> pl.LazyFrame:
     chosen = {**_cell(tally), **_values(tally)}
     if tally.contribution.per is Per.ROWS:
-        chosen[_WEIGHT] = weight(tally.contribution.limit)
+        chosen[_ROWS] = pl.len().over(UNIT)
     if not chosen:
         return source.select(UNIT)
     return source.select(**chosen).drop_nulls()
@@ -137,11 +138,13 @@ def _aggregates_plan(source: pl.LazyFrame, tally: Tally) -> pl.LazyFrame:
     quantity = tally.quantities[0]
     steps = pl.col(_VALUE)
     if tally.contribution.per is Per.TOTALS:
-        value = rows.unclipped(quantity).cast(pl.Int128)
+        value = rows.unclipped(quantity)
         ends = (pl.lit(end, pl.Int128) for end in (quantity.low, quantity.high))
+        if quantity.reach <= rows.INT64_SAFE:
+            ends = (pl.lit(end, pl.Int64) for end in (quantity.low, quantity.high))
         aggregate = steps.sum().clip(*ends)
     else:
-        value = rows.quantised(quantity).cast(pl.Int64)
+        value = rows.quantised(quantity)
         total, count = steps.sum(), pl.len().cast(pl.Int64)
         aggregate = (total + count // 2) // count
     chosen = {**_cell(tally), _VALUE: value}
@@ -191,15 +194,50 @@ def _fold(plan: pl.LazyFrame, tally: Tally) -> Array:
     batches = plan.collect_batches(
         chunk_size=BATCH, maintain_order=False, engine="streaming"
     )
+    scaled_here = tally.contribution.per in {Per.ROW, Per.ROWS}
     for batch in batches:
         for part in batch.iter_slices(BATCH):
             arrays = {name: part[name].to_numpy() for name in part.columns}
             values = [arrays[name] for name in names]
-            sums.add(part.height, arrays.get(_CELL), values, arrays.get(_WEIGHT))
+            if scaled_here:
+                values = _scaled(tally, values)
+            rows_of_unit = arrays.get(_ROWS)
+            weight = None
+            if rows_of_unit is not None:
+                weight = weights(rows_of_unit, tally.contribution.limit)
+            sums.add(*_complete(part.height, arrays.get(_CELL), values, weight))
     total = sums.total()
     for column, (monomial, worth) in enumerate(raised, start=len(tally.monomials)):
         total[:, monomial] += total[:, column] * worth
     return total[:, : len(tally.monomials)]
+
+
+def _scaled(tally: Tally, values: Sequence[Array]) -> list[Array]:
+    """Finish the quantities that came unscaled; further limbs stay as they are."""
+    if isinstance(tally.quantities, Ball):
+        return list(values)
+    count = len(tally.quantities)
+    finished = [
+        scaled(quantity, value)
+        for quantity, value in zip(tally.quantities, values[:count], strict=True)
+    ]
+    return [*finished, *values[count:]]
+
+
+def _complete(
+    rows: int, codes: Array | None, values: Sequence[Array], weight: Array | None
+) -> tuple[int, Array | None, Sequence[Array], Array | None]:
+    """Leave out the rows in which a value is NaN."""
+    doubtful = [v for v in values if v.dtype == np.float64 and np.isnan(v.sum())]
+    if not doubtful:
+        return rows, codes, values, weight
+    kept = ~np.isnan(doubtful).any(axis=0)
+    return (
+        int(kept.sum()),
+        None if codes is None else codes[kept],
+        [value[kept] for value in values],
+        None if weight is None else weight[kept],
+    )
 
 
 def _reaches(tally: Tally) -> list[int]:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Final, cast
 
 import polars as pl
 
+from dpframe.engines.steps import scaled
 from dpframe.tally import WIDEST_TOTAL, Ball, BinAxis
 from dpframe.values import WIDEST, Kind
 
@@ -26,6 +28,7 @@ INT64_SAFE: Final = 1 << 62
 LIMB: Final = 1 << 60
 _INT128: Final = (1 << 127) - 1
 _ROW_REACH: Final = 10  # a row of a unit's total reaches 2^10 times its bound
+_LONG_SUM: Final = 1 << 40  # steps whose sums stay within 64 bits
 _SPAN: Final = 1 << 16  # whole-number keys this close are found by position
 
 _WIDE: Final = (pl.UInt64, pl.Int128, pl.UInt128)
@@ -46,19 +49,19 @@ def is_wide(column: ColumnType) -> bool:
     return column.kind is Kind.DECIMAL or column.dtype.base_type() in _WIDE
 
 
-def quantised(quantity: Quantity) -> pl.Expr:
-    """Return a quantity's integers, as floats where these hold them exactly."""
+def unscaled(quantity: Quantity) -> pl.Expr:
+    """Return a quantity up to its scaling: its integers where it has none.
+
+    One with a multiplier comes as floats, for `steps.scaled` to finish: a float
+    column as it is (missing values null or NaN), any other clipped, from its base.
+    The integers of all others are floats where these hold them exactly.
+    """
     column = quantity.column
     value = number(column)
     if not column.is_whole:
-        low, high = quantity.clip or (-WIDEST, WIDEST)
-        value = value.clip(float(low), float(high)) - float(quantity.base)
-        scaled = (value * quantity.multiplier).round() + float(quantity.offset)
-        return scaled.clip(float(quantity.low), float(quantity.high))
+        return pl.col(column.name).cast(pl.Float64)
     if quantity.multiplier is not None:
-        steps = _whole_steps(value, quantity).cast(pl.Float64)
-        scaled = (steps * quantity.multiplier).round() + float(quantity.offset)
-        return scaled.clip(float(quantity.low), float(quantity.high))
+        return _whole_steps(value, quantity).cast(pl.Float64)
     if quantity.shift:
         steps = _shifted_steps(value, quantity)
     else:
@@ -141,10 +144,10 @@ def _total(parts: Sequence[pl.Expr]) -> pl.Expr:
 
 
 def quantities(tally: Tally) -> list[pl.Expr]:
-    """Return the integers of all quantities of a tally; null where one is missing."""
+    """Return all quantities of a tally up to their scaling; null where missing."""
     if isinstance(tally.quantities, Ball):
         return ball(tally.quantities)
-    return [quantised(quantity) for quantity in tally.quantities]
+    return [unscaled(quantity) for quantity in tally.quantities]
 
 
 def code(axes: Sequence[Axis]) -> pl.Expr:
@@ -266,14 +269,32 @@ def _any_bin(value: pl.Expr, points: pl.Series) -> pl.Expr:
     return found.clip(0, len(points) - 2)
 
 
+def quantised(quantity: Quantity) -> pl.Expr:
+    """Return a quantity's integers as 64- or 128-bit integers, null where missing."""
+    value = unscaled(quantity)
+    if quantity.multiplier is not None:
+        value = value.map_batches(
+            partial(_scaled_series, quantity),
+            return_dtype=pl.Float64,
+            is_elementwise=True,
+        )
+    return value.cast(pl.Int64 if quantity.reach <= INT64_SAFE else pl.Int128)
+
+
+def _scaled_series(quantity: Quantity, values: pl.Series) -> pl.Series:
+    return pl.Series(scaled(quantity, values.to_numpy()), nan_to_null=True)
+
+
 def unclipped(quantity: Quantity) -> pl.Expr:
     """Return a row's part in a unit's total: it stops far outside the total's bounds.
 
-    That many steps, 2^94 at most, still add up within 128 bits.
+    Steps of up to 2^40 add up as 64-bit integers (a unit would need 2^23 rows, each
+    a thousand times its bound, to pass them), others as 128-bit ones.
     """
     limit = min(quantity.reach << _ROW_REACH, WIDEST_TOTAL)
     far = limit * quantity.unit
-    return quantised(replace(quantity, clip=(-far, far), low=-limit, high=limit))
+    wide = replace(quantity, clip=(-far, far), low=-limit, high=limit)
+    return quantised(wide).cast(pl.Int64 if limit <= _LONG_SUM else pl.Int128)
 
 
 def presence(column: ColumnType) -> pl.Expr:
