@@ -108,9 +108,19 @@ class MeanCov(Release[N]):
         return self._labelled("cov", self.value.cov.ravel(), low, reach)
 
     def corr(self) -> Labelled:
-        """Return the correlation matrix: post-processing, at no further cost."""
-        ones = np.ones(len(self._layout.names) ** 2)
-        return self._labelled("corr", correlation(self.value.cov).ravel(), -ones, ones)
+        """Return the correlation matrix: post-processing, at no further cost.
+
+        Where the variance of a column is within twice its own error of 0, its
+        correlations may be anything, and their interval is all of ``[-1, 1]``.
+        """
+        cov = self.cov
+        entries = correlation(np.asarray(cov))
+        faint = np.diag(np.asarray(cov)) < 2 * np.diag(cov.accuracy(PRINTED))
+        unknown = (faint[:, None] | faint) & ~np.eye(len(faint), dtype=bool)
+        ones = np.ones(entries.size)
+        return self._labelled(
+            "corr", entries.ravel(), -ones, ones, unknown=unknown.ravel()
+        )
 
     @property
     def value(self) -> Moments:
@@ -245,9 +255,20 @@ class MeanCov(Release[N]):
     def _stored_host(self) -> StoredHost:
         return StoredHost(library=StoredHost.of(self.handed_out()).library)
 
-    def _labelled(self, what: str, values: Array, low: Array, high: Array) -> Labelled:
+    def _labelled(
+        self,
+        what: str,
+        values: Array,
+        low: Array,
+        high: Array,
+        *,
+        unknown: Array | None = None,
+    ) -> Labelled:
+        """Return a part with its errors; `unknown` entries may lie anywhere."""
         deviations = self._moved()[what]
-        low_count = np.full(values.shape, fill_value=True) if self.low_count else None
+        low_count = unknown
+        if self.low_count:
+            low_count = np.full(values.shape, fill_value=True)
         figures = Figures(
             name=what,
             column=column_type(what, pl.Float64()),
