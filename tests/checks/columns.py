@@ -30,7 +30,7 @@ NIGHT = dt.datetime(2024, 10, 27, 0, 30, tzinfo=dt.UTC).astimezone(BERLIN)
 LONG = 10**38 - 1
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Column:
     """A dtype with what is declared for it.
 
