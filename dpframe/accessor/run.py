@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, cast
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Generic,
+    ParamSpec,
+    TypeVar,
+    cast,
+    overload,
+)
 
 from dpframe.goal import Goal, checked_rows
 from dpframe.measure import release
@@ -12,8 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpframe.frame import PrivateFrame
+    from dpframe.mean_cov import MeanCov
     from dpframe.measure import Query
     from dpframe.privacy.loss import Loss
+    from dpframe.release import ScalarRelease, TableRelease
 
 N = TypeVar("N")
 P = ParamSpec("P")
@@ -43,8 +54,18 @@ class Previewer(Runner[N]):
         return cast("R", preview)  # `previewed` gives the method its honest type
 
 
+@overload
 def previewed(
-    method: Callable[Concatenate[Any, P], R],
-) -> Callable[Concatenate[Any, P], Preview[R]]:
+    method: Callable[Concatenate[Any, P], ScalarRelease[Any]],
+) -> Callable[Concatenate[Runner[N], P], Preview[ScalarRelease[N]]]: ...
+@overload
+def previewed(
+    method: Callable[Concatenate[Any, P], TableRelease[Any]],
+) -> Callable[Concatenate[Runner[N], P], Preview[TableRelease[N]]]: ...
+@overload
+def previewed(
+    method: Callable[Concatenate[Any, P], MeanCov[Any]],
+) -> Callable[Concatenate[Runner[N], P], Preview[MeanCov[N]]]: ...
+def previewed(method: Any) -> Any:
     """Type a method of a namespace whose runner previews as returning previews."""
-    return cast("Callable[Concatenate[Any, P], Preview[R]]", method)
+    return method

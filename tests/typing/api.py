@@ -1,0 +1,142 @@
+"""What type checkers see of the public surface; checked by pyright and never run."""
+
+# pyright: strict, reportUnnecessaryTypeIgnoreComment=true
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, assert_type
+
+import pandas as pd
+import polars as pl
+
+import dpframe
+from dpframe import (
+    Accountant,
+    Loss,
+    MeanCov,
+    Preview,
+    PrivateFrame,
+    PrivatePandas,
+    PrivatePolars,
+    Release,
+    ScalarRelease,
+    Table,
+    TableRelease,
+)
+from dpframe.attach import RawNamespace
+
+budget = Accountant(epsilon=1)
+eager = pl.DataFrame({"id": [1], "age": [30.0], "state": ["CA"]})
+lazy = eager.lazy()
+pandas = pd.DataFrame({"id": [1], "age": [30.0], "state": ["CA"]})
+
+# Attaching keeps the host
+
+of_eager = dpframe.attach(eager, budget, privacy_unit="id", max_rows=2)
+of_lazy = dpframe.attach(lazy, budget, bounds={"age": (0, 65)})
+of_pandas = dpframe.attach(pandas, budget, domain={"state": ["CA", "NY"]})
+
+assert_type(of_eager, PrivatePolars[pl.DataFrame])
+assert_type(of_lazy, PrivatePolars[pl.LazyFrame])
+assert_type(of_pandas, PrivatePandas)
+
+assert_type(
+    eager.pipe(dpframe.attach, budget, privacy_unit="id"), PrivatePolars[pl.DataFrame]
+)
+assert_type(
+    lazy.pipe(dpframe.attach, budget, privacy_unit="id"), PrivatePolars[pl.LazyFrame]
+)
+assert_type(pandas.pipe(dpframe.attach, budget, privacy_unit="id"), PrivatePandas)
+
+# No checker sees `.dp` on a raw frame, which is registered as pandas and Polars ask;
+# what it leads to is typed all the same.
+
+assert_type(RawNamespace(eager).attach(budget), PrivatePolars[pl.DataFrame])
+assert_type(RawNamespace(lazy).attach(budget), PrivatePolars[pl.LazyFrame])
+assert_type(RawNamespace(pandas).attach(budget), PrivatePandas)
+
+any_frame: PrivateFrame = of_eager
+any_frame = of_lazy
+any_frame = of_pandas
+
+# Verbs and declarations keep the type
+
+assert_type(of_eager.filter(pl.col("age") > 18), PrivatePolars[pl.DataFrame])
+assert_type(of_lazy.with_columns(x=pl.col("age")), PrivatePolars[pl.LazyFrame])
+assert_type(of_lazy.select("age").rename({"age": "x"}), PrivatePolars[pl.LazyFrame])
+assert_type(of_pandas.query("age > 18"), PrivatePandas)
+assert_type(of_pandas[["age"]], PrivatePandas)
+assert_type(of_pandas.assign(x=1).dropna(), PrivatePandas)
+
+assert_type(of_eager.dp.bounds(age=(0, 65)), PrivatePolars[pl.DataFrame])
+assert_type(of_lazy.dp.domain({"state": ["CA"]}), PrivatePolars[pl.LazyFrame])
+assert_type(of_pandas.dp.contributions(max_rows=3), PrivatePandas)
+
+# Releases are typed by kind and by the native frame of their tables
+
+assert_type(of_eager.dp.count(epsilon=1), ScalarRelease[pl.DataFrame])
+assert_type(of_lazy.dp.count(epsilon=1), ScalarRelease[pl.DataFrame])
+assert_type(of_pandas.dp.count(epsilon=1), ScalarRelease[pd.DataFrame])
+assert_type(of_pandas.dp.n_unique("state", epsilon=1), ScalarRelease[pd.DataFrame])
+assert_type(of_pandas.dp.sum("age", epsilon=1), ScalarRelease[pd.DataFrame])
+assert_type(of_pandas.dp.mean("age", within=2, rows=9), ScalarRelease[pd.DataFrame])
+assert_type(of_lazy.dp.var("age", rho=1), ScalarRelease[pl.DataFrame])
+assert_type(of_lazy.dp.std("age", epsilon=1), ScalarRelease[pl.DataFrame])
+assert_type(of_lazy.dp.agg(n="count", epsilon=1), TableRelease[pl.DataFrame])
+
+assert_type(of_lazy.dp.histogram("age", bins=3, epsilon=1), TableRelease[pl.DataFrame])
+assert_type(of_pandas.dp.value_counts("state", epsilon=1), TableRelease[pd.DataFrame])
+assert_type(of_eager.dp.contingency(["state"], epsilon=1), TableRelease[pl.DataFrame])
+assert_type(of_eager.dp.mean_cov(["age"], epsilon=1), MeanCov[pl.DataFrame])
+
+groups = of_pandas.dp.group_by("state")
+assert_type(groups.count(epsilon=1), TableRelease[pd.DataFrame])
+assert_type(groups.sum("age", epsilon=1), TableRelease[pd.DataFrame])
+assert_type(groups.mean("age", epsilon=1), TableRelease[pd.DataFrame])
+assert_type(groups.agg(n="count", epsilon=1), TableRelease[pd.DataFrame])
+
+# What comes out of them
+
+table = of_pandas.dp.histogram("age", bins=3, epsilon=1)
+assert_type(table.to_native(), pd.DataFrame)
+assert_type(table.to_polars(), pl.DataFrame)
+assert_type(table.to_pandas(), pd.DataFrame)
+assert_type(table.interval(), Table)
+assert_type(table.raw, pd.DataFrame)
+assert_type(table.other, ScalarRelease[pd.DataFrame])
+assert_type(table.cost, Loss)
+assert_type(of_lazy.dp.count(epsilon=1).to_native(), pl.DataFrame)
+assert_type(float(of_lazy.dp.count(epsilon=1)), float)
+
+any_release: Release[pd.DataFrame] = table
+
+
+def save(path: Path) -> None:
+    assert_type(table.save(path), Path)
+    assert_type(dpframe.load(path), Release[Any])
+
+
+# Previews know what they are a preview of
+
+preview = of_pandas.dp.preview
+assert_type(preview.count(epsilon=1), Preview[ScalarRelease[pd.DataFrame]])
+assert_type(preview.count(epsilon=1).release(), ScalarRelease[pd.DataFrame])
+assert_type(
+    of_lazy.dp.preview.histogram("age", bins=3, within=5),
+    Preview[TableRelease[pl.DataFrame]],
+)
+assert_type(
+    of_eager.dp.preview.group_by("state").mean("age", epsilon=1, rows=100),
+    Preview[TableRelease[pl.DataFrame]],
+)
+assert_type(preview.mean_cov(["age"], epsilon=1).release(), MeanCov[pd.DataFrame])
+assert_type(preview.count(epsilon=1).schema, dict[str, pl.DataType])
+
+# Mistakes that a checker finds: each line must be an error
+
+dpframe.attach({"a": [1]}, budget)  # pyright: ignore[reportCallIssue, reportArgumentType]
+dpframe.attach(eager, 1.0)  # pyright: ignore[reportCallIssue, reportArgumentType]
+of_eager.dp.count(eps=1)  # pyright: ignore[reportCallIssue]
+of_eager.dp.count("age", "rows", epsilon=1)  # pyright: ignore[reportCallIssue]
+of_eager.dp.count(epsilon="0.1")  # pyright: ignore[reportArgumentType]
+of_eager.dp.mean(["age"], epsilon=1)  # pyright: ignore[reportArgumentType]
