@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 AUDIT = int(os.environ.get("DPFRAME_AUDIT", "1"))
 EXAMPLES = settings(
-    max_examples=20 * AUDIT,
+    max_examples=12 * AUDIT,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
@@ -135,7 +135,7 @@ def test_the_reference_itself_knows_a_sum_and_a_mean() -> None:
 def layouts(frame: pl.DataFrame, rng: Random, folder: Path) -> dict[str, Any]:
     """Return frames of the same rows: permuted, cut into chunks, lazy, in a file."""
     found: dict[str, Any] = {"lazy": frame.lazy()}
-    for number in range(4):
+    for number in range(3):
         order = list(range(frame.height))
         rng.shuffle(order)
         moved = frame[order]
