@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import sys
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
@@ -28,6 +29,21 @@ if TYPE_CHECKING:
 
 EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 PER_SECOND: Final = {"ms": 10**3, "us": 10**6, "ns": 10**9}
+_NUMPY_SECONDS: Final[Mapping[str, Fraction]] = {
+    "W": Fraction(604_800),
+    "D": Fraction(86_400),
+    "h": Fraction(3_600),
+    "m": Fraction(60),
+    "s": Fraction(1),
+    "ms": Fraction(1, 10**3),
+    "us": Fraction(1, 10**6),
+    "ns": Fraction(1, 10**9),
+    "ps": Fraction(1, 10**12),
+    "fs": Fraction(1, 10**15),
+    "as": Fraction(1, 10**18),
+}
+_LARGEST: Final = Fraction(sys.float_info.max)
+_MOST_PLACES: Final = 400
 WIDEST: Final = 2.0**500
 """Float bounds beyond this, or closer together than its inverse, are refused."""
 _MOST_DIGITS: Final = 10**38 - 1  # the widest decimal of a column
@@ -210,6 +226,9 @@ def declared_type(ctype: ColumnType, values: Sequence[object]) -> ColumnType:
     kinds = {_python_dtype(value) for value in values}
     if kinds == {pl.Int64(), pl.Float64()}:
         kinds = {pl.Float64()}
+    if all(isinstance(kind, pl.Decimal) for kind in kinds):
+        finest = max(getattr(kind, "scale", 0) for kind in kinds)
+        kinds = {pl.Decimal(38, finest)}
     if len(kinds) != 1 or None in kinds:
         msg = f"The values declared for column {ctype.name!r} are not of one type."
         raise ParameterTypeError(msg)
@@ -255,16 +274,19 @@ def exact_number(value: object, *, what: str) -> Fraction:
         raise ParameterTypeError(msg)
     if isinstance(value, np.generic):
         value = value.item()
-    finite = value.is_finite() if isinstance(value, Decimal) else math.isfinite(value)
-    if not finite:
+    if isinstance(value, (float, Decimal)) and not math.isfinite(value):
         msg = f"{what} must be finite, not {value}."
+        raise ParameterError(msg)
+    far = isinstance(value, Decimal) and abs(value.adjusted()) > _MOST_PLACES
+    if far or abs(Fraction(value)) > _LARGEST:
+        msg = f"{what} must be within the range of a double."
         raise ParameterError(msg)
     return Fraction(value)
 
 
 def _day(value: object, *, what: str) -> Fraction:
     if isinstance(value, np.datetime64):
-        value = value.astype("datetime64[us]").item()
+        return _numpy_seconds(value, what=what) / 86_400
     if isinstance(value, dt.datetime):
         if value.tzinfo is not None:
             msg = f"{what} has a time zone, but the column holds dates."
@@ -279,15 +301,14 @@ def _day(value: object, *, what: str) -> Fraction:
 def _instant(value: object, *, zone: str | None, what: str) -> Fraction:
     """Return seconds since the epoch."""
     if isinstance(value, np.datetime64):
-        nanos = int(value.astype("datetime64[ns]").astype(np.int64))
-        if np.isnat(cast("np.datetime64[Any]", value)):
-            msg = f"{what} is missing."
-            raise ParameterError(msg)
         if zone is None:
-            return Fraction(nanos, 10**9)
+            return _numpy_seconds(value, what=what)
         msg = f"{what} has no time zone, but the column has a time zone."
         raise ParameterTypeError(msg)
     if isinstance(value, dt.datetime):
+        if value != value:  # noqa: PLR0124 - NaT differs from itself
+            msg = f"{what} is missing."
+            raise ParameterError(msg)
         if (value.tzinfo is None) != (zone is None):
             have, need = ("no", "a") if zone is not None else ("a", "no")
             msg = f"{what} has {have} time zone, but the column has {need} time zone."
@@ -304,15 +325,27 @@ def _instant(value: object, *, zone: str | None, what: str) -> Fraction:
 def _duration(value: object, *, what: str) -> Fraction:
     """Return seconds."""
     if isinstance(value, np.timedelta64):
-        if np.isnat(cast("np.timedelta64[Any]", value)):
-            msg = f"{what} is missing."
-            raise ParameterError(msg)
-        return Fraction(int(value.astype("timedelta64[ns]").astype(np.int64)), 10**9)
+        return _numpy_seconds(value, what=what)
     if isinstance(value, dt.timedelta):
         nanos = getattr(value, "nanoseconds", 0)  # pandas' Timedelta
         return _seconds(value) + Fraction(nanos, 10**9)
     msg = f"{what} must be a datetime.timedelta, not {type(value).__name__}."
     raise ParameterTypeError(msg)
+
+
+def _numpy_seconds(value: Any, *, what: str) -> Fraction:
+    """Return the seconds of a numpy instant or duration, exactly."""
+    if np.isnat(value):
+        msg = f"{what} is missing."
+        raise ParameterError(msg)
+    unit, step = np.datetime_data(value.dtype)
+    if unit in {"Y", "M"} and isinstance(value, np.datetime64):
+        days: Any = value.astype("datetime64[D]")
+        value, unit, step = days, "D", 1
+    if unit not in _NUMPY_SECONDS:
+        msg = f"{what} must be a time of a fixed length, not {value!r}."
+        raise ParameterTypeError(msg, hint="give it in days or seconds.")
+    return int(value.astype(np.int64)) * step * _NUMPY_SECONDS[unit]
 
 
 def _seconds(elapsed: dt.timedelta) -> Fraction:

@@ -15,7 +15,7 @@ import polars as pl
 
 from dpframe.engines.steps import scaled
 from dpframe.tally import WIDEST_TOTAL, Ball, BinAxis
-from dpframe.values import WIDEST, Kind
+from dpframe.values import WIDEST, Kind, key_identity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -198,20 +198,17 @@ def _replace(value: pl.Expr, old: pl.Series) -> pl.Expr:
 
 def _tuple_code(axis: KeyAxis) -> pl.Expr:
     """Return the position of a row's tuple among the declared ones."""
-    positions: list[dict[object, int]] = []
-    singles: list[pl.Expr] = []
-    for place, column in enumerate(axis.columns):
-        distinct = list(dict.fromkeys(key[place] for key in axis.keys))
-        positions.append({key: index for index, key in enumerate(distinct)})
-        singles.append(_key_code(column, distinct).cast(pl.Int64))
     keys = cast("Sequence[tuple[object, ...]]", axis.keys)
-    combined, wanted = singles[0], [positions[0][key[0]] for key in keys]
-    for place, single in enumerate(singles[1:], start=1):
-        size = len(positions[place])
-        combined = combined * size + single
+    combined, wanted = pl.lit(0, pl.Int64), [0] * len(keys)
+    for place, column in enumerate(axis.columns):
+        same = [key_identity(column, key[place]) for key in keys]
+        distinct = {one: key[place] for one, key in zip(same, keys, strict=True)}
+        index = {one: position for position, one in enumerate(distinct)}
+        single = _key_code(column, list(distinct.values())).cast(pl.Int64)
+        combined = combined * len(distinct) + single
         wanted = [
-            w * size + positions[place][key[place]]
-            for w, key in zip(wanted, keys, strict=True)
+            so_far * len(distinct) + index[one]
+            for so_far, one in zip(wanted, same, strict=True)
         ]
     return _replace(combined, pl.Series(wanted, dtype=pl.Int64))
 
