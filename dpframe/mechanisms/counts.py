@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpframe.declare import find_column
 from dpframe.figures import COUNT, Figures, GridError
 from dpframe.measure import Block, Part, Query
 from dpframe.mechanisms.inputs import (
@@ -22,6 +21,7 @@ from dpframe.mechanisms.inputs import (
     max_groups,
     pure_epsilon,
     row_contribution,
+    typed,
     unit_contribution,
 )
 from dpframe.mechanisms.scalar import scalar_query
@@ -53,7 +53,7 @@ class Count:
     ) -> Count:
         """Return the count that a call asks for."""
         word = chosen(of, among=("rows", "units"), what="of")
-        present = () if column is None else (find_column(frame, column),)
+        present = () if column is None else (typed(frame, column),)
         if word == "rows":
             return cls(contribution=row_contribution(frame), present=present)
         contribution = unit_contribution(frame, Per.UNITS, cells=cells)
@@ -138,7 +138,7 @@ def n_unique(
     keeps `max_groups` of its values, which is then the sensitivity.
     """
     names = listed_columns(columns)
-    keys = tuple(find_column(frame, name) for name in names)
+    keys = tuple(typed(frame, name) for name in names)
     state = frame.private_state
     contribution = Contribution()
     if state.privacy_unit is not None:

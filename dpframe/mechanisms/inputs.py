@@ -8,9 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
+import polars as pl
+
 from dpframe.declare import find_column, public_value
 from dpframe.errors import (
     BoundsRequiredError,
+    DomainRequiredError,
     ParameterError,
     ParameterTypeError,
 )
@@ -112,6 +115,31 @@ def clipped(frame: PrivateFrame, column: object, bounds: object) -> Clipped:
         raise BoundsRequiredError(msg, hint=hint)
     ctype = declared_type(ctype, (found.low, found.high))
     return Clipped(column=ctype, bounds=found, limits=numeric_bounds(ctype, found))
+
+
+def typed(frame: PrivateFrame, column: object) -> ColumnType:
+    """Return a column whose missing values can be told from the others.
+
+    A column of Python objects takes its type from the keys or bounds it carries.
+
+    Raises
+    ------
+    DomainRequiredError
+        If it carries none.
+    """
+    ctype = find_column(frame, column)
+    state = frame.private_state
+    bounds = state.bounds.get(ctype.name)
+    found = () if bounds is None else (bounds.low, bounds.high)
+    ctype = declared_type(ctype, state.domain.get(ctype.name, found))
+    if isinstance(ctype.dtype, pl.Object):
+        msg = f"Column {ctype.name!r} holds {ctype.kind.value} of no declared type."
+        hint = (
+            f"write .dp.domain({{{ctype.name!r}: [...]}}) or "
+            f".dp.bounds({{{ctype.name!r}: (low, high)}}), or cast it before attaching."
+        )
+        raise DomainRequiredError(msg, hint=hint)
+    return ctype
 
 
 def carried_bounds(
