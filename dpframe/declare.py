@@ -33,7 +33,7 @@ def find_column(frame: PrivateFrame, name: object) -> ColumnType:
     ColumnNotFoundError
         If there is no such column; it names the nearest ones.
     ParameterError
-        If the name stands for more than one column.
+        If the name stands for more than one column, or is a pattern of names.
     """
     if not isinstance(name, str):
         msg = f"A column is named by its text, not by a {type(name).__name__}."
@@ -46,6 +46,9 @@ def find_column(frame: PrivateFrame, name: object) -> ColumnType:
         raise ParameterError(msg, hint="rename one of them before attaching.")
     if name not in types:
         raise no_such_column(name, types)
+    if name == "*" or (name.startswith("^") and name.endswith("$")):
+        msg = f"{name!r} stands for a pattern of names, not for one column."
+        raise ParameterError(msg, hint="rename the column before attaching.")
     return column_type(name, types[name])
 
 

@@ -72,7 +72,7 @@ class ScalarRelease(Release[N]):
         self._figures = whole_booleans(figures)
         self._sampling = sampling
         super().__init__(
-            table=pl.DataFrame([self._figures.series()]),
+            table=pl.DataFrame({figures.name: self._figures.series()}),
             like={},
             measured=measured,
             host=host,
@@ -515,7 +515,14 @@ def _end(column: ColumnType, point: float) -> Any:
 
 
 def _beside(keys: pl.DataFrame, columns: list[pl.Series]) -> pl.DataFrame:
-    return pl.DataFrame([*keys.get_columns(), *columns])
+    """Return columns beside the keys; one whose name is taken gets a longer one."""
+    named = {key.name: key for key in keys}
+    for column in columns:
+        name = column.name
+        while name in named:
+            name += "_"
+        named[name] = column
+    return pl.DataFrame(named)
 
 
 def _raw_columns(figures: Figures) -> list[pl.Series]:

@@ -211,7 +211,8 @@ class PrivatePandas(PrivateFrame):
             polars_column(name, self._native[name], dtype)
             for name, dtype in columns.items()
         ]
-        return pl.DataFrame([*found, unit]).lazy()
+        named = {column.name: column for column in [*found, unit]}  # even ""
+        return pl.DataFrame(named).lazy()
 
     def to_host(self, table: pl.DataFrame, like: Mapping[str, str]) -> pd.DataFrame:
         """Return a public table as a pandas frame, its keys as columns.

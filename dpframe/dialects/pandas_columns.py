@@ -178,7 +178,7 @@ def _decimal_to(scale: int) -> Callable[[object], Decimal | None]:
         if not isinstance(value, Decimal) or not value.is_finite():
             return None
         held = value.quantize(step, rounding=ROUND_HALF_EVEN, context=_EXACT)
-        return held if abs(held) < Decimal(10) ** (38 - scale) else None
+        return held if held.copy_abs() < Decimal(10) ** (38 - scale) else None
 
     return convert
 
@@ -241,7 +241,8 @@ def host_column(column: pl.Series, host: Any, keys: Keys | None) -> pd.Series[An
         levels = [level for level in found if level is not None]
         index = pd.Index(levels, dtype=host.categories.dtype)
         return pd.Series(pd.Categorical(values, categories=index, ordered=host.ordered))
-    if host is None:
+    missing = isinstance(host, pd.ArrowDtype) and pa.types.is_null(host.pyarrow_dtype)
+    if host is None or missing:
         return _plain_column(column)
     numpy_kind = host.kind if isinstance(host, np.dtype) else ""
     if numpy_kind and numpy_kind in "biu" and column.null_count():

@@ -112,7 +112,7 @@ def table_cells(axes: Sequence[Axis], *, other: bool, plain_bins: bool) -> Cells
     if len({column.name for column in columns}) < len(columns):
         msg = "Two key columns of the table have the same name."
         raise ParameterError(msg, hint="rename one of the columns first.")
-    keys = pl.DataFrame(columns)
+    keys = pl.DataFrame({column.name: column for column in columns})
     if other:
         keys = pl.concat([keys, keys.clear(n=1)])
     return Cells(axes=tuple(axes), keys=keys, like=like, other=other)
@@ -140,11 +140,21 @@ def _key_columns(axis: Axis, *, plain_bins: bool) -> list[tuple[pl.Series, str]]
 
 
 def _key_series(column: ColumnType, keys: Keys) -> pl.Series:
-    """Return keys in the column's own dtype."""
+    """Return keys in the column's own dtype.
+
+    Raises
+    ------
+    ParameterError
+        If one is beyond it.
+    """
     if column.kind is Kind.TEXT:
         return pl.Series(column.name, [str(key) for key in keys], dtype=column.dtype)
-    values = [column.value(column.number(key, what="keys")) for key in keys]
-    return pl.Series(column.name, values, dtype=column.dtype)
+    try:
+        values = [column.value(column.number(key, what="keys")) for key in keys]
+        return pl.Series(column.name, values, dtype=column.dtype)
+    except (OverflowError, TypeError, pl.exceptions.PolarsError) as error:
+        msg = f"keys of {column.name!r} hold one that is beyond {column.dtype}."
+        raise ParameterError(msg) from error
 
 
 def one_axis(
