@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+import datetime as dt
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import dpframe
+from dpframe import NotProvedError, ParameterError, Preview
+from dpframe.accessor.namespace import PreviewNamespace
+from dpframe.testing import recording
+from tests.unit.releases import DATA, DECLARED, GOALS, LOSSES
+
+if TYPE_CHECKING:
+    from tests.conftest import Host
+
+OF_ROWS = ("mean", "var", "std", "mean_cov")
+"""Names of releases whose error depends on the number of rows end in one of these."""
+
+
+def depends_on_rows(name: str) -> bool:
+    return name.removeprefix("group_by ").split()[0] in OF_ROWS
+
+
+def private(host: Host, *, epsilon: Any = 1000) -> Any:
+    return host.attached(host.unreadable(DATA), epsilon=epsilon, **DECLARED)
+
+
+@pytest.mark.usefixtures("nothing_is_read")
+@pytest.mark.parametrize("name", LOSSES)
+def test_a_preview_reads_and_spends_nothing(host: Host, name: str) -> None:
+    frame = private(host)
+    preview = LOSSES[name](frame.dp.preview, epsilon=0.3)
+    assert isinstance(preview, Preview)
+    assert preview.cost == dpframe.Loss(epsilon=Fraction(3, 10))
+    assert "ε=0.3 of 1000 left, nothing spent)" in repr(preview)
+    assert "nothing spent" in preview._repr_html_()
+    assert preview.schema
+    budget = frame.dp.state.accountant
+    assert len(budget.events) == 0
+    assert budget.spent.epsilon == 0
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_a_preview_costs_and_looks_as_its_release(host: Host, name: str) -> None:
+    frame = host.attached(DATA, epsilon=1000, **DECLARED)
+    preview = LOSSES[name](frame.dp.preview, epsilon=0.3)
+    with recording() as recorder:
+        made = preview.release()
+        again = LOSSES[name](frame.dp, epsilon=0.3)
+    one, other = recorder.records
+    assert frame.dp.state.accountant.spent.epsilon == Fraction(6, 10)
+    assert made.cost == again.cost == preview.cost
+    assert type(made) is type(again)
+    assert dict(made.to_polars().schema) == preview.schema
+    assert one.parameters == other.parameters
+    assert [block.scale for block in one.blocks] == [b.scale for b in other.blocks]
+
+
+@pytest.mark.parametrize("name", [n for n in GOALS if not depends_on_rows(n)])
+def test_a_preview_is_as_far_off_as_its_release(host: Host, name: str) -> None:
+    frame = host.attached(DATA, epsilon=1000, **DECLARED)
+    preview = GOALS[name](frame.dp.preview, epsilon=0.3)
+    made = preview.release()
+    for confidence in (0.5, 0.95, 0.999):
+        promised = preview.accuracy(confidence)
+        assert np.max(made.accuracy(confidence)) == pytest.approx(promised, abs=0.5)
+    assert preview.noise.name == made.noise.name
+    assert preview.noise.scale == made.noise.scale
+    assert preview.accuracy(joint=True) >= preview.accuracy()
+
+
+@pytest.mark.usefixtures("nothing_is_read")
+@pytest.mark.parametrize("name", [n for n in GOALS if depends_on_rows(n)])
+def test_an_error_of_rows_prints_as_a_formula_until_they_are_guessed(
+    host: Host, name: str
+) -> None:
+    dp = private(host).dp.preview
+    unknown = GOALS[name](dp, epsilon=1)
+    assert "± " in repr(unknown)
+    assert "n" in repr(unknown).split("± ")[1].split(", ε=")[0]
+    with pytest.raises(ParameterError, match="rows="):
+        unknown.accuracy()
+    few, many = GOALS[name](dp, epsilon=1, rows=1_000), unknown.accuracy(rows=100_000)
+    assert few.accuracy() > many > 0
+    assert few.accuracy(rows=100_000) == many
+
+
+@pytest.mark.usefixtures("nothing_is_read")
+@pytest.mark.parametrize("name", GOALS)
+def test_within_finds_the_smallest_loss_that_stays_within(
+    host: Host, name: str
+) -> None:
+    dp = private(host).dp.preview
+    rows = 100_000 if depends_on_rows(name) else None
+    start = GOALS[name](dp, epsilon=0.5, rows=rows)
+    within = start.accuracy(0.9, joint=True)
+    found = GOALS[name](dp, within=within, confidence=0.9, rows=rows)
+    cost = found.cost.epsilon
+    assert cost.denominator <= 10**6
+    assert found.accuracy(0.9, joint=True) <= within
+    less = GOALS[name](dp, epsilon=cost - Fraction(1, 10**6), rows=rows)
+    assert less.accuracy(0.9, joint=True) >= within or cost == Fraction(1, 2)
+    assert cost <= Fraction(1, 2)
+
+
+@pytest.mark.usefixtures("nothing_is_read")
+def test_more_confidence_and_more_cells_cost_more(host: Host) -> None:
+    dp = private(host).dp.preview
+
+    def cost(cells: int, confidence: float) -> Fraction:
+        return dp.histogram(
+            "days", keys=range(cells), within=50, confidence=confidence
+        ).cost.epsilon
+
+    assert cost(1, 0.9) < cost(1, 0.99) < cost(100, 0.99)
+    assert cost(1, 0.9) < cost(100, 0.9)
+
+
+def test_a_loss_found_by_within_is_what_is_charged(host: Host) -> None:
+    frame = host.attached(DATA, epsilon=1000, **DECLARED)
+    preview = frame.dp.preview.count(within=20)
+    made = frame.dp.count(within=20)
+    assert made.cost == preview.cost
+    assert frame.dp.state.accountant.spent == preview.cost
+    assert made.accuracy() <= 20.5  # the noise's, and half a row of rounding
+
+
+def test_within_of_times_is_a_timedelta(host: Host) -> None:
+    year = (dt.datetime(2020, 1, 1), dt.datetime(2021, 1, 1))  # noqa: DTZ001 - naive
+    dp = private(host).dp.bounds(day=year).dp.preview
+    preview = dp.mean("day", within=dt.timedelta(days=1), rows=1_000)
+    assert dt.timedelta() < preview.accuracy(rows=1_000) <= dt.timedelta(days=1)
+    with pytest.raises(dpframe.ParameterTypeError, match="timedelta"):
+        dp.mean("day", within=1, rows=1_000)
+
+
+def test_every_release_of_a_preview_pays_again(host: Host) -> None:
+    frame = host.attached(DATA, epsilon=1, **DECLARED)
+    preview = frame.dp.preview.count(epsilon=0.4)
+    preview.release()
+    preview.release()
+    with pytest.raises(dpframe.BudgetExceededError):
+        preview.release()
+    assert frame.dp.state.accountant.remaining.epsilon == Fraction(1, 5)
+    assert "ε=0.4 of 0.2 left" in repr(preview)
+
+
+def test_what_does_not_fit_can_be_previewed(host: Host) -> None:
+    preview = private(host, epsilon=1).dp.preview.count(epsilon=7)
+    assert "ε=7 of 1 left" in repr(preview)
+
+
+@pytest.mark.parametrize("name", ["groupby", "bounds", "detach", "state", "preview"])
+def test_only_releases_can_be_previewed(host: Host, name: str) -> None:
+    with pytest.raises(NotProvedError):
+        getattr(private(host).dp.preview, name)
+
+
+def test_every_release_can_be_previewed() -> None:
+    declared = {"bounds", "domain", "contributions", "detach", "state", "preview"}
+    frame = pl.DataFrame(DATA).dp.attach(dpframe.Accountant(epsilon=1))
+    releases = {n for n in dir(frame.dp) if not n.startswith("_")} - declared
+    assert releases == {n for n in dir(PreviewNamespace) if not n.startswith("_")}
+    groups = {n for n in dir(frame.dp.group_by("female")) if not n.startswith("_")}
+    previewed = frame.dp.preview.group_by("female")
+    assert groups == {n for n in dir(previewed) if not n.startswith("_")}
