@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import numpy as np
 
-from dpframe.figures import COUNT, Figures, GridError
+from dpframe.figures import COUNT, Figures, GridError, WeightedError
 from dpframe.noise import DiscreteLaplace, MaxNorm
 from dpframe.tally import COARSE
 
 if TYPE_CHECKING:
+    from dpframe.figures import ErrorLaw
     from dpframe.noise import Noise
     from dpframe.values import ColumnType
 
@@ -62,7 +63,7 @@ class NoisySums:
     Attributes
     ----------
     method : str
-        ``"linf"``, ``"sym"`` or ``"dwork"``: which sums they are.
+        ``"linf"``, ``"sym"``, ``"dwork"`` or ``"bernstein"``: which sums they are.
     size : int
         Number of columns.
     resolution : int
@@ -82,15 +83,21 @@ class NoisySums:
     def count(self) -> Figures:
         """Return the number of rows."""
         law = self.laws[0]
-        per_row = (_SQUARE if isinstance(law, MaxNorm) else 1) * self.resolution
-        noisy = Fraction(int(self.noisy[0]), per_row)
+        whole = _SQUARE if self.method in {"linf", "bernstein"} else 1
+        per_row = whole * self.resolution
+        counted = self.noisy if self.method == "bernstein" else self.noisy[:1]
+        noisy = Fraction(int(counted.sum()), per_row)
+        error: ErrorLaw = GridError(noise=law, unit=Fraction(1, per_row))
+        if isinstance(law, DiscreteLaplace) and len(counted) > 1:
+            weights = np.ones((1, len(counted))) / per_row
+            error = WeightedError(noise=law, weights=weights)
         return Figures(
             name="n",
             column=COUNT,
             values=np.array([max(round(noisy), 0)]),
             centre=np.array([float(noisy)]),
             raw={"n": np.array([float(noisy)])},
-            error=GridError(noise=law, unit=Fraction(1, per_row)),
+            error=error,
             low=Fraction(0),
         )
 
@@ -120,7 +127,7 @@ class NoisySums:
         first = self.laws[0]
         if isinstance(first, MaxNorm):
             return float(first.scale) * stream.max_norm(draws, count)
-        stops = (1, 1 + self.size, count)
+        stops = (1, 1 + self.size, count) if len(self.laws) > 1 else (count,)
         blocks = [
             float(law.scale) * stream.laplace(draws, stop - start)
             for law, start, stop in zip(self.laws, (0, *stops[:-1]), stops, strict=True)
@@ -136,6 +143,8 @@ class NoisySums:
             counts, sums = figures[:, 0], figures[:, 1 : size + 1]
             squares = (figures[:, size + 1 : 2 * size + 1] + counts[:, None]) / 2
             return counts, sums, _symmetric(squares, figures[:, 2 * size + 1 :])
+        if self.method == "bernstein":
+            return _from_cells(noisy / (float(_SQUARE) * self.resolution))
         counts = noisy[:, 0] / self.resolution
         sums = noisy[:, 1 : size + 1] / (float(COARSE) * self.resolution)
         second = noisy[:, size + 1 :] / (float(_SQUARE) * self.resolution)
@@ -143,6 +152,21 @@ class NoisySums:
             square = second.reshape(-1, size, size)
             return counts, sums, (square + square.transpose(0, 2, 1)) / 2
         return counts, sums, _symmetric(second[:, :size], second[:, size:] / 2)
+
+
+def _from_cells(cells: Array) -> Scaled:
+    """Return count, sums and products of a pair from its nine Bernstein cells.
+
+    With ``y = 2t - 1`` the parts of t are at heights -1, 0 and 1 for y, and 1, -1
+    and 1 for its square.
+    """
+    square = cells.reshape(-1, 3, 3)
+    heights, squares = np.array([-1.0, 0.0, 1.0]), np.array([1.0, -1.0, 1.0])
+    rows, columns = square.sum(axis=2), square.sum(axis=1)
+    sums = np.stack([rows @ heights, columns @ heights], axis=1)
+    diagonal = np.stack([rows @ squares, columns @ squares], axis=1)
+    crossed = np.einsum("kab,a,b->k", square, heights, heights)[:, None]
+    return square.sum(axis=(1, 2)), sums, _symmetric(diagonal, crossed)
 
 
 def _symmetric(squares: Array, crossed: Array) -> Array:

@@ -10,7 +10,7 @@ public parameters.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
 from functools import cached_property
@@ -97,6 +97,8 @@ class Quantity:
     ----------
     clip : pair of Fraction or None
         Bounds on the number line; None leaves only infinities to be clipped.
+    squared : bool
+        Whether an integer v of ``0..high`` then becomes ``round(v^2 / high)``.
     low, high : int
         The integers that can come out.
     origin, unit : Fraction
@@ -109,6 +111,7 @@ class Quantity:
     multiplier: float | None
     shift: int = 0
     offset: int = 0
+    squared: bool = False
     low: int
     high: int
     origin: Fraction
@@ -193,6 +196,28 @@ def unit_interval(
         origin=low,
         unit=Fraction(1 << shift),
     )
+
+
+def shares(
+    column: ColumnType, bounds: tuple[Fraction, Fraction]
+) -> tuple[Quantity, Quantity]:
+    """Return T, the column scaled to ``0..H`` with H = 2^20, and P = ``round(T^2/H)``.
+
+    The Bernstein parts ``H - 2T + P``, ``2T - 2P`` and ``P`` of a row are then whole,
+    never negative, and add up to H.
+    """
+    low, high = bounds
+    scaled = Quantity(
+        column=column,
+        clip=bounds,
+        base=low,
+        multiplier=float(COARSE / (high - low)),
+        low=0,
+        high=COARSE,
+        origin=low,
+        unit=(high - low) / COARSE,
+    )
+    return scaled, replace(scaled, squared=True)
 
 
 def centred(column: ColumnType, bounds: tuple[Fraction, Fraction]) -> Quantity:

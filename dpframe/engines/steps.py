@@ -26,6 +26,8 @@ _LISTED: Final = 1 << 12
 def scaled(quantity: Quantity, values: Array) -> Array:
     """Return ``round((clip(x) - base) * multiplier) + offset``, clamped; NaN stays.
 
+    One that is squared goes on to ``round(v^2 / high)``.
+
     Ties round to even. A whole-number column was clipped and set off from its base
     before, exactly.
     """
@@ -42,7 +44,12 @@ def scaled(quantity: Quantity, values: Array) -> Array:
     np.rint(steps, out=steps)
     if quantity.offset:
         steps += float(quantity.offset)
-    return np.clip(steps, float(quantity.low), float(quantity.high), out=steps)
+    np.clip(steps, float(quantity.low), float(quantity.high), out=steps)
+    if quantity.squared:
+        steps *= steps
+        steps *= 1 / quantity.high  # exact: `high` is a power of two
+        np.rint(steps, out=steps)
+    return steps
 
 
 def weights(rows: Array, limit: int) -> Array:

@@ -4,6 +4,7 @@
 of the loss. `"sym"` releases each distinct entry once, with the loss split 1 : 3 : 6.
 `"linf"`, for columns with bounds, draws one vector of max-norm noise for all moments
 at once, at the whole loss (Hardt and Talwar 2010; Awan and Slavkovic 2021).
+`"bernstein"`, for two such columns, has still less: see `bernstein_part`.
 """
 
 from __future__ import annotations
@@ -18,10 +19,13 @@ import polars as pl
 
 from dpframe.declare import find_column
 from dpframe.errors import ParameterError, ParameterTypeError
+from dpframe.figures import equal_quantile
 from dpframe.mean_cov import MeanCov
 from dpframe.measure import LAPLACE, MAX_NORM, Block, Part, Query
+from dpframe.mechanisms.bernstein_pair import PAIR, bernstein_part
 from dpframe.mechanisms.cells import mapping_of
 from dpframe.mechanisms.inputs import (
+    Clipped,
     carried_bounds,
     chosen,
     clipped,
@@ -29,6 +33,7 @@ from dpframe.mechanisms.inputs import (
     pure_epsilon,
     row_contribution,
 )
+from dpframe.noise import DiscreteLaplace
 from dpframe.outlook import Outlook
 from dpframe.second_moments import Layout, NoisySums
 from dpframe.tally import COARSE, Ball, Tally, centred
@@ -46,7 +51,7 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, np.dtype[Any]]
 
 NORMS: Final = ("box", "l1", "l2")
-METHODS: Final = ("auto", "dwork", "sym", "linf", "gauss")
+METHODS: Final = ("auto", "dwork", "sym", "linf", "bernstein", "gauss")
 SPLIT: Final = (Fraction(1, 10), Fraction(3, 10), Fraction(6, 10))
 THIRDS: Final = (Fraction(1, 3),) * 3
 MOST_FIGURES: Final = 20_000
@@ -71,19 +76,27 @@ def mean_cov(
         if stray not in names:
             msg = f"bounds name {stray!r}, which is not among the columns."
             raise ParameterError(msg)
+    if how == "auto":
+        how = _automatic(shape, len(names))
     if shape == "box":
         if radius is not None:
             msg = 'radius= is for norm="l1" and norm="l2"; a box has bounds.'
             raise ParameterError(msg)
-        rows, reach = _box(frame, names, given), len(names) * COARSE
+        box = _box(frame, names, given)
+        rows, reach = (
+            tuple(centred(c.column, c.limits) for c in box),
+            len(names) * COARSE,
+        )
     else:
+        box = ()
         rows = _ball(frame, names, given, norm=shape, radius=radius)
         reach = COARSE if shape == "l1" else math.isqrt(len(names) * COARSE**2)
     layout = _layout(rows)
-    contribution = row_contribution(frame)
-    part = _part(
-        rows, how, reach, contribution=contribution, epsilon=pure_epsilon(loss)
-    )
+    contribution, epsilon = row_contribution(frame), pure_epsilon(loss)
+    if how == "bernstein":
+        part = bernstein_part(box, contribution=contribution, epsilon=epsilon)
+    else:
+        part = _part(rows, how, reach, contribution=contribution, epsilon=epsilon)
     laws = tuple(part.noise(block) for block in part.blocks)
 
     def finish(measured: Measured) -> MeanCov[Any]:
@@ -122,15 +135,20 @@ def mean_cov(
 
 
 def _method(norm: str, method: str) -> str:
-    if method == "auto":
-        return "linf" if norm == "box" else "sym"
     if method == "gauss":
         msg = 'method="gauss" needs a budget with rho or delta; this one is pure.'
         raise ParameterError(msg, hint='use method="auto".')
-    if method == "linf" and norm != "box":
-        msg = f'method="linf" is for norm="box", not for norm="{norm}".'
+    if method in {"linf", "bernstein"} and norm != "box":
+        msg = f'method="{method}" is for norm="box", not for norm="{norm}".'
         raise ParameterError(msg, hint='use method="sym".')
     return method
+
+
+def _automatic(norm: str, columns: int) -> str:
+    """Return the method with the least noise, from public facts."""
+    if norm != "box":
+        return "sym"
+    return "bernstein" if columns == PAIR else "linf"
 
 
 def _checked(column: ColumnType) -> ColumnType:
@@ -142,9 +160,11 @@ def _checked(column: ColumnType) -> ColumnType:
 
 def _box(
     frame: PrivateFrame, names: tuple[Any, ...], bounds: Any
-) -> tuple[Quantity, ...]:
-    found = [clipped(frame, name, bounds.get(name)) for name in names]
-    return tuple(centred(_checked(one.column), one.limits) for one in found)
+) -> tuple[Clipped, ...]:
+    found = tuple(clipped(frame, name, bounds.get(name)) for name in names)
+    for one in found:
+        _checked(one.column)
+    return found
 
 
 def _ball(
@@ -313,7 +333,7 @@ def _expected(
 
 def _scale(block: Block, part: Part) -> int:
     """Return how many grid units one scaled unit of a block's figures has."""
-    if block.law == MAX_NORM:
+    if len(part.blocks) == 1:
         return COARSE * COARSE
     return COARSE ** part.blocks.index(block)
 
@@ -321,12 +341,18 @@ def _scale(block: Block, part: Part) -> int:
 def _first_order(part: Part, contribution: Contribution, confidence: float) -> float:
     """Return n times the error of an entry: ``|dF2| + 2 |ds| + |dn|`` for |y| <= 1."""
     blocks = part.blocks
+    noise = part.noise(blocks[0])
     if blocks[0].law == MAX_NORM:
-        joint = part.noise(blocks[0]).accuracy(confidence, 2)
-        return 4 * joint / (COARSE * COARSE) / contribution.resolution
-    total = 0.0
-    for block, factor in zip(blocks, (1, 2, 1), strict=True):
-        share = 1 - (1 - confidence) / len(blocks)
-        steps = part.noise(block).accuracy(share, block.stop - block.start)
-        total += factor * steps / _scale(block, part) / contribution.resolution
-    return total
+        total = 4 * noise.accuracy(confidence, 2) / _scale(blocks[0], part)
+    elif isinstance(noise, DiscreteLaplace) and len(blocks) == 1:
+        # The pair's cells: a square and a count sum nine of them, a sum six.
+        share = (1 - confidence) / 6
+        steps = 2 * equal_quantile(9, share) + 2 * equal_quantile(6, share)
+        total = steps * float(noise.scale) / _scale(blocks[0], part)
+    else:
+        total = 0.0
+        for block, factor in zip(blocks, (1, 2, 1), strict=True):
+            share = 1 - (1 - confidence) / len(blocks)
+            steps = part.noise(block).accuracy(share, block.stop - block.start)
+            total += factor * steps / _scale(block, part)
+    return total / contribution.resolution

@@ -60,7 +60,7 @@ def run(repetitions: int = 200) -> list[dict[str, object]]:
             var = private.dp.var("price", epsilon=epsilon).value
             errors.setdefault("variance, relative", []).append(var / price.var() - 1)
             for d in (2, 5):
-                for method in ("linf", "dwork"):
+                for method in ("auto", "dwork"):
                     cov = private.dp.mean_cov(
                         names[:d], method=method, epsilon=epsilon
                     ).value.cov
@@ -71,7 +71,7 @@ def run(repetitions: int = 200) -> list[dict[str, object]]:
             rows.append(line(name, epsilon, rms(errors[name]), bar, 1.05))
         for d in (2, 5):
             ours, theirs = (
-                rms(errors[f"covariance {d} {method}"]) for method in ("linf", "dwork")
+                rms(errors[f"covariance {d} {method}"]) for method in ("auto", "dwork")
             )
             name = f"covariance of {d} columns, Frobenius, against dwork"
             rows.append(line(name, epsilon, ours, theirs, 1 / 3))
