@@ -258,8 +258,8 @@ def _owner(host: type, name: str) -> Any:
     found: Any = host.__dict__.get(name, getattr(host, name, None))
     if found is None:
         return None
+    kept: Mapping[str, Any] = getattr(found, "__dict__", {})
     for place in ("_accessor", "_ns"):  # where pandas and Polars keep the class
-        kept: Mapping[str, Any] = getattr(found, "__dict__", {})
-        if place in kept:
+        if isinstance(kept.get(place), type):
             return kept[place]
     return found
