@@ -11,6 +11,7 @@ from dpframe.mechanisms.aggregate import aggregate
 from dpframe.mechanisms.counts import count, n_unique
 from dpframe.mechanisms.moments import moment
 from dpframe.mechanisms.sums import sum_
+from dpframe.privacy.loss import stated_loss
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -635,6 +636,6 @@ class Numbers(Runner[N]):
             n  ±  average     ±
           997  9     9.32  0.13
         """
-        goal = Goal(epsilon, rho, allow_weak=allow_weak)
+        loss = stated_loss(epsilon=epsilon, rho=rho, allow_weak=allow_weak)
         plan = partial(aggregate, self._frame, statistics=statistics, named=named)
-        return self._run(plan, goal)
+        return self._run(plan, loss)

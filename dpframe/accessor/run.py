@@ -31,6 +31,11 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+def planned(plan: Callable[[Loss], Query[R]], goal: Goal | Loss) -> Query[R]:
+    """Plan at a stated loss, or at the one that reaches a goal."""
+    return goal.query(plan) if isinstance(goal, Goal) else plan(goal)
+
+
 class Runner(Generic[N]):
     """A private frame and what to do with a query on it: release it."""
 
@@ -39,8 +44,8 @@ class Runner(Generic[N]):
     def __init__(self, frame: PrivateFrame) -> None:
         self._frame = frame
 
-    def _run(self, plan: Callable[[Loss], Query[R]], goal: Goal) -> R:
-        return release(self._frame, goal.query(plan))
+    def _run(self, plan: Callable[[Loss], Query[R]], goal: Goal | Loss) -> R:
+        return release(self._frame, planned(plan, goal))
 
 
 class Previewer(Runner[N]):
@@ -48,9 +53,9 @@ class Previewer(Runner[N]):
 
     __slots__ = ()
 
-    def _run(self, plan: Callable[[Loss], Query[R]], goal: Goal) -> R:
-        query = goal.query(plan)
-        preview = Preview(self._frame, query, rows=checked_rows(goal.rows))
+    def _run(self, plan: Callable[[Loss], Query[R]], goal: Goal | Loss) -> R:
+        rows = checked_rows(goal.rows) if isinstance(goal, Goal) else None
+        preview = Preview(self._frame, planned(plan, goal), rows=rows)
         return cast("R", preview)  # `previewed` gives the method its honest type
 
 

@@ -11,6 +11,7 @@ from dpframe.mechanisms.aggregate import aggregate
 from dpframe.mechanisms.cells import product_axes, table_cells
 from dpframe.mechanisms.inputs import listed_columns
 from dpframe.mechanisms.tables import contingency, grouped, histogram
+from dpframe.privacy.loss import stated_loss
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -450,14 +451,14 @@ class Grouped(Runner[N]):
     def __init__(
         self,
         frame: PrivateFrame,
-        run: Callable[[Callable[[Loss], Query[Any]], Goal], Any],
+        run: Callable[[Callable[[Loss], Query[Any]], Goal | Loss], Any],
         cells: Cells,
     ) -> None:
         super().__init__(frame)
         self._run_query = run
         self._cells = cells
 
-    def _run(self, plan: Callable[[Loss], Query[R]], goal: Goal) -> R:
+    def _run(self, plan: Callable[[Loss], Query[R]], goal: Goal | Loss) -> R:
         return self._run_query(plan, goal)
 
     def _plan(self, kind: str, **arguments: Any) -> Any:
@@ -1054,7 +1055,7 @@ class GroupBy(Grouped[N]):
           B     249  6     1.85  0.68
           C     253  6     8.95  0.53
         """
-        goal = Goal(epsilon, rho, allow_weak=allow_weak)
+        loss = stated_loss(epsilon=epsilon, rho=rho, allow_weak=allow_weak)
         plan = partial(
             aggregate,
             self._frame,
@@ -1062,4 +1063,4 @@ class GroupBy(Grouped[N]):
             named=named,
             cells=self._cells,
         )
-        return self._run(plan, goal)
+        return self._run(plan, loss)

@@ -31,6 +31,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 _CELL: Final = "__cell__"
 _VALUE: Final = "__value__"
 _ROWS: Final = "__rows__"
+_FAILURES: Final = (Exception, pl.exceptions.PanicException)
 
 
 def evaluate(frame: PrivateFrame, statistics: Sequence[Statistic]) -> list[Array]:
@@ -51,7 +52,7 @@ def evaluate(frame: PrivateFrame, statistics: Sequence[Statistic]) -> list[Array
         for name, column in statistic.columns.items()
     }
     results: list[Array] | None = None
-    with contextlib.suppress(Exception):  # whatever it says may quote a cell
+    with contextlib.suppress(*_FAILURES):  # whatever they say may quote a cell
         source = frame.scan(columns)
         if len(statistics) > 1:
             source = source.collect(engine="streaming").lazy()
