@@ -51,11 +51,13 @@ class Models(Runner[N]):
         norm : {"box", "l1", "l2"}, optional
             How rows are bounded: each column by its bounds, or the vector of a row by
             its l1 or l2 norm.
-        method : {"auto", "linf", "sym", "dwork"}, optional
-            ``"linf"``: all moments at once with max-norm noise, for boxes. ``"dwork"``:
-            count, sums and all products, a third of the loss each. ``"sym"``: each
-            product once, with the loss split 1 : 3 : 6. Default: ``"linf"`` for boxes,
-            else ``"sym"``.
+        method : {"auto", "bernstein", "linf", "sym", "dwork"}, optional
+            ``"bernstein"``: two columns with bounds, through nine cells. ``"linf"``:
+            all moments at once with max-norm noise, for boxes. ``"dwork"``: count, sums
+            and all products, a third of the loss each. ``"sym"``: each product once,
+            with the loss split 1 : 3 : 6. Default: the one with the least noise, which
+            is ``"bernstein"`` for a box of two columns, ``"linf"`` for another, else
+            ``"sym"``.
         radius : float, optional
             Largest norm of a row, in the columns' unit; longer rows are scaled down to
             it. Public. For ``"l1"`` and ``"l2"`` only.
@@ -85,22 +87,29 @@ class Models(Runner[N]):
 
         Privacy
         -------
-        ε-DP per privacy unit, add-or-remove-one. Costs `epsilon`. With every column
-        scaled to [-1, 1] by its bounds, ``"linf"`` releases the
-        ``k = 1 + d + d * (d + 1) / 2`` sums of 1, y_i, 2 y_i^2 - 1 and y_i y_j, each of
-        which a unit moves by at most `max_rows` (1 without a privacy unit): the
-        sensitivity in the max-norm. For ``"sym"`` and ``"dwork"`` rows have a scaled l1
-        norm of at most g (d for boxes, 1 for l1, sqrt(d) for l2); count, sums and
-        products then have the l1 sensitivities `max_rows`, ``max_rows * g`` and
+        ε-DP per privacy unit, add-or-remove-one. Costs `epsilon`.
+
+        ``"bernstein"`` scales both columns to t and u in [0, 1] and releases the sums
+        of the nine products of ``((1 - t)^2, 2 t (1 - t), t^2)`` and the same of u. No
+        product is negative and they add up to 1, so a unit moves all sums together by
+        at most `max_rows`, or by 1 without a privacy unit; each has discrete Laplace
+        noise at the whole loss. ``"linf"`` scales every column to y in [-1, 1] and
+        releases the ``k = 1 + d + d * (d + 1) / 2`` sums of 1, ``y_i``,
+        ``2 y_i^2 - 1`` and ``y_i y_j``, each of which a unit moves by at most as much:
+        the sensitivity in the max-norm. For ``"sym"`` and ``"dwork"`` rows have a
+        scaled l1 norm of at most g (d for boxes, 1 for l1, sqrt(d) for l2); count, sums
+        and products then have the l1 sensitivities `max_rows`, ``max_rows * g`` and
         ``max_rows * g^2``, and discrete Laplace noise at their shares of the loss.
 
         Accuracy
         --------
-        The noise of each sum of ``"linf"`` has the standard deviation
-        ``max_rows / epsilon * sqrt((k + 1) * (k + 2) / 3)`` in scaled units. Means move
-        by that times the half-width of their bounds, covariances by up to 4 times that
-        times both half-widths, over n. The ± of each figure is found by redrawing the
-        noise. Clipping bias comes on top.
+        With columns scaled to [-1, 1] and ``scale = max_rows / epsilon``, the standard
+        deviation of the noise is ``scale * sqrt(18)`` for the count and for each sum of
+        squares of ``"bernstein"``, ``scale * sqrt(12)`` for each sum and
+        ``scale * sqrt(8)`` for the sum of products; for each sum of ``"linf"`` it is
+        ``scale * sqrt((k + 1) * (k + 2) / 3)``. Means and covariances move by sums of
+        these over n, times the half-widths of their bounds. The ± of each figure is
+        found by redrawing the noise. Clipping bias comes on top.
 
         Raises
         ------
@@ -128,10 +137,10 @@ class Models(Runner[N]):
         >>> pairs = pairs.dp.bounds(x=(0, 6), y=(0, 6))
         >>> pairs.dp.mean_cov(["x", "y"], epsilon=1)
         Release(mean and covariance of x and y, ε=1)
-          n  2007 ± 9
+          n  2000 ± 10
                       mean     cov with x     cov with y
-          x  3.008 ± 0.013  5.007 ± 0.019  3.532 ± 0.044
-          y  2.492 ± 0.012  3.532 ± 0.044  2.747 ± 0.025
+          x  3.006 ± 0.010  4.989 ± 0.037  3.509 ± 0.028
+          y  2.500 ± 0.010  3.509 ± 0.028  2.768 ± 0.038
         """
         goal = Goal(epsilon, rho, within, confidence, rows, allow_weak)
         plan = partial(
