@@ -1,7 +1,7 @@
 """Print speed and utility as ratios: ``python -m tests.benchmarks [NAME ...]``.
 
-Names: small, imports, noise, middling, large (10 million rows), utility. Without
-one, all are run. A ratio above its bar is marked.
+Names: small, imports, noise, middling, large (10 million rows), memory, utility.
+Without one, all are run. A ratio above its bar is marked.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import sys
 
 import polars as pl
 
-from tests.benchmarks import noise, speed, utility
+from tests.benchmarks import memory, noise, speed, utility
 
 SUITES = {
     "small": speed.small,
@@ -18,6 +18,7 @@ SUITES = {
     "noise": noise.run,
     "middling": speed.middling,
     "large": speed.large,
+    "memory": memory.run,
     "utility": utility.run,
 }
 
