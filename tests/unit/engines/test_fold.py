@@ -55,7 +55,7 @@ REACHES = (1, (1 << 36) + 1, 1 << 53, (1 << 53) + 1, 1 << 62)
 def test_one_column_sums_exactly_up_to_its_widest_reach(
     sign: int, cells: int, weight: int | None
 ) -> None:
-    for reach in REACHES:
+    for reach in (*REACHES, *(odd - 1 for odd in REACHES if odd > 1)):
         value = sign * (reach if reach > 1 << 53 else float(reach))
         total = folded(
             monomials=[(), (0,)],
@@ -69,15 +69,21 @@ def test_one_column_sums_exactly_up_to_its_widest_reach(
         assert total[-1].tolist() == [rows, sign * reach * rows]
 
 
-@pytest.mark.parametrize(
-    ("reach", "weight"), [(1 << 36, None), (1 << 20, WEIGHT), (1 << 62, None)]
-)
+@pytest.mark.parametrize("cells", [1, 2])
+@pytest.mark.parametrize(("reach", "weight"), [(1 << 36, None), (1 << 20, WEIGHT)])
 def test_one_column_sums_exactly_over_more_batches_than_are_held(
-    reach: int, weight: int | None
+    reach: int, weight: int | None, cells: int
 ) -> None:
-    value = reach if reach > 1 << 53 else float(reach)
-    total = folded(monomials=[(0,)], values=[value], reaches=[reach], weight=weight)
-    assert total.tolist() == [[reach * BATCH * BATCHES * (weight or 1)]]
+    batches = 1100  # a batch's sum may be 2^53
+    total = folded(
+        monomials=[(0,)],
+        values=[float(reach)],
+        reaches=[reach],
+        weight=weight,
+        batches=batches,
+        cells=cells,
+    )
+    assert total[-1].tolist() == [reach * BATCH * batches * (weight or 1)]
 
 
 @pytest.mark.parametrize("cells", [1, 2])
@@ -117,6 +123,20 @@ def test_gram_sums_exactly_over_more_batches_than_are_held(
     square = COARSE**2 * rows
     first = [rows, a * COARSE * rows, b * COARSE * rows]
     assert total.tolist() == [[*first, square, a * b * square, square]]
+
+
+@pytest.mark.parametrize("weight", [None, WEIGHT - 1, WEIGHT])
+def test_gram_loses_no_unit_of_an_odd_product(weight: int | None) -> None:
+    odd = COARSE - 1
+    total = folded(
+        monomials=[(0,), (0, 0), (0, 1)],
+        values=[float(odd), float(-odd)],
+        reaches=[COARSE, COARSE],
+        weight=weight,
+        batches=1,
+    )
+    rows = BATCH * (weight or 1)
+    assert total.tolist() == [[odd * rows, odd**2 * rows, -(odd**2) * rows]]
 
 
 def test_gram_takes_full_and_shared_rows_of_one_batch_together() -> None:
