@@ -21,6 +21,8 @@ import dpframe
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    Case = tuple[str, float, Callable[[], object], Callable[[], object]]
+
 
 def timed(
     ours: Callable[[], object], plain: Callable[[], object], repeat: int
@@ -72,7 +74,7 @@ def large(rows: int = 10_000_000, repeat: int = 3) -> list[dict[str, object]]:
     def stream(plan: pl.LazyFrame) -> pl.DataFrame:
         return plan.collect(engine="streaming")
 
-    cases: list[tuple[str, float, Callable[[], object], Callable[[], object]]] = [
+    cases: list[Case] = [
         (
             "histogram, 100 text keys / group_by().len()",
             1.3,
@@ -108,7 +110,7 @@ def large(rows: int = 10_000_000, repeat: int = 3) -> list[dict[str, object]]:
             lambda: stream(lazy.group_by("unit").len()),
         ),
     ]
-    return [row(rows, *case, repeat) for case in cases]
+    return [row(rows, case, repeat) for case in cases]
 
 
 def middling(rows: int = 1_000_000, repeat: int = 7) -> list[dict[str, object]]:
@@ -116,17 +118,17 @@ def middling(rows: int = 1_000_000, repeat: int = 7) -> list[dict[str, object]]:
     table = data(rows).to_pandas()
     budget = dpframe.Accountant(epsilon=100_000)
     five = [f"x{i}" for i in range(5)]
-    bounds = {"x": (0, 100), **{name: (-4, 4) for name in five}}
+    bounds = {"x": (0, 100), **dict.fromkeys(five, (-4, 4))}
     private = table.dp.attach(budget).dp.bounds(bounds)
     edges = np.linspace(0, 100, 101)
     keys = [f"key{i:03d}" for i in range(100)]
     spare = 0.005  # seconds that a release may add
-    cases: list[tuple[str, float, Callable[[], object], Callable[[], object]]] = [
+    cases: list[Case] = [
         (
             "histogram, 100 text keys / value_counts",
             2.0,
             lambda: private.dp.histogram("key", keys=keys, epsilon=1),
-            lambda: table["key"].value_counts(),
+            table["key"].value_counts,
         ),
         (
             "histogram, 100 bins / pd.cut + value_counts",
@@ -159,7 +161,7 @@ def middling(rows: int = 1_000_000, repeat: int = 7) -> list[dict[str, object]]:
             lambda: np.cov(table[five].to_numpy().T),
         ),
     ]
-    return [row(rows, *case, repeat, spare) for case in cases]
+    return [row(rows, case, repeat, spare=spare) for case in cases]
 
 
 def small(repeat: int = 200) -> list[dict[str, object]]:
@@ -209,16 +211,9 @@ def imports(repeat: int = 5) -> list[dict[str, object]]:
     ]
 
 
-def row(
-    rows: int,
-    what: str,
-    bar: float,
-    ours: Callable[[], object],
-    plain: Callable[[], object],
-    repeat: int,
-    spare: float = 0.0,
-) -> dict[str, object]:
+def row(rows: int, case: Case, repeat: int, *, spare: float = 0.0) -> dict[str, object]:
     """Return one comparison; `spare` seconds are forgiven."""
+    what, bar, ours, plain = case
     mine, theirs = timed(ours, plain, repeat)
     return {
         "rows": rows,
