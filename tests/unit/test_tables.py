@@ -404,8 +404,9 @@ def test_the_moments_of_one_column_are_a_matrix_of_one_entry(host: Host) -> None
 
 def test_moments_name_their_noise(host: Host) -> None:
     frame = host.attached(ROWS).dp.bounds(age=(0, 10), days=(0, 10))
-    moments = frame.dp.mean_cov(["age", "days"], epsilon=1)
-    assert "max-norm" in str(moments.noise)
+    for method, law in {"linf": "max-norm", "sym": "discrete Laplace"}.items():
+        moments = frame.dp.mean_cov(["age", "days"], method=method, epsilon=1)
+        assert law in str(moments.noise)
 
 
 @pytest.mark.parametrize("high", [2**61, 2**62, 2**63, 2**100])

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +43,19 @@ def test_a_preview_reads_and_spends_nothing(host: Host, name: str) -> None:
     budget = frame.dp.state.accountant
     assert len(budget.events) == 0
     assert budget.spent.epsilon == 0
+
+
+@pytest.mark.usefixtures("nothing_is_read")
+@pytest.mark.parametrize("name", LOSSES)
+def test_a_loss_is_read_as_its_shortest_decimal(host: Host, name: str) -> None:
+    dp = private(host).dp.preview
+    tenth = Fraction(1, 10)
+    for amount in (0.1, np.float64(0.1), np.float32(0.1), Decimal("0.1"), tenth):
+        assert LOSSES[name](dp, epsilon=amount).cost.epsilon == tenth
+    for amount in (3, np.int64(3), 3.0):
+        assert LOSSES[name](dp, epsilon=amount).cost.epsilon == 3
+    strong = LOSSES[name](dp, epsilon=60, allow_weak=True)
+    assert strong.cost.epsilon == 60
 
 
 @pytest.mark.parametrize("name", LOSSES)
