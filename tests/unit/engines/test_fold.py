@@ -162,15 +162,20 @@ def test_gram_takes_full_and_shared_rows_of_one_batch_together() -> None:
     assert sums.total().tolist() == [wanted]
 
 
+@pytest.mark.parametrize("bits", [30, 42, 52, 62])
+@pytest.mark.parametrize("cells", [1, 4])
 @pytest.mark.parametrize("weight", [None, WEIGHT])
-def test_limbs_add_up_for_negative_and_uneven_terms(weight: int | None) -> None:
+def test_uneven_terms_of_both_signs_add_up(
+    weight: int | None, cells: int, bits: int
+) -> None:
     rng = np.random.default_rng(7)
-    terms = rng.integers(-(1 << 62), 1 << 62, 50_000)
-    codes = rng.integers(0, 4, 50_000)
-    sums = Sums(cells=4, monomials=[(0,)], reaches=[1 << 62])
+    terms = rng.integers(-(1 << bits), 1 << bits, 50_000)
+    codes = rng.integers(0, cells, 50_000)
+    sums = Sums(cells=cells, monomials=[(0,)], reaches=[1 << bits])
     weights = None if weight is None else rng.integers(0, WEIGHT + 1, 50_000)
-    sums.add(50_000, codes, [terms], weights)
-    wanted = [0] * 4
+    values = terms if bits > 53 else terms.astype(np.float64)
+    sums.add(50_000, None if cells == 1 else codes, [values], weights)
+    wanted = [0] * cells
     for place, (cell, term) in enumerate(
         zip(codes.tolist(), terms.tolist(), strict=True)
     ):
