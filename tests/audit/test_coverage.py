@@ -167,7 +167,8 @@ def test_a_loss_found_for_an_error_keeps_it_for_a_moment(name: str) -> None:
 
 
 MODELS = {
-    "linf": {"norm": "box"},
+    "auto": {"norm": "box"},
+    "linf": {"norm": "box", "method": "linf"},
     "sym": {"norm": "box", "method": "sym"},
     "dwork": {"norm": "box", "method": "dwork"},
 }

@@ -13,17 +13,16 @@ import numpy as np
 import pytest
 from checks.kinds import COARSE, FINE, FULL, KINDS, SUM_UNIT, Kind
 from checks.power import ALPHA, confirmed, draws, law_p_value, least_loss
-from checks.releases import bulk, event_counts, seen, sharper
+from checks.promises import claimed_law, drawn, noise_follows_the_claim
+from checks.releases import event_counts, seen, sharper
 
 from dpframe.measure import MAX_NORM
-from dpframe.noise import DiscreteLaplace, MaxNorm
+from dpframe.noise import DiscreteLaplace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from checks.releases import Seen
-
-    from dpframe.noise import Noise
 
 pytestmark = pytest.mark.audit
 
@@ -67,34 +66,13 @@ def test_noise_that_is_too_small_by_a_fifth_is_found(kind: Kind) -> None:
     assert least_loss(often, rarely, number) > 1
 
 
-def claimed_law(kind: Kind, shown: Seen, place: int) -> Noise:
-    """Return the law that a block's noise should have, by the written scale."""
-    scale = Fraction(kind.scales[place])
-    _, block, _ = shown.blocks[place]
-    if block.law == MAX_NORM:
-        return MaxNorm(dimension=block.stop - block.start, scale=scale)
-    return DiscreteLaplace(scale=scale)
-
-
-def drawn(noise: Noise, number: int) -> Any:
-    """Return one coordinate of the noise, many times."""
-    size = noise.dimension if isinstance(noise, MaxNorm) else 1
-    return bulk(noise, size, number)[:, 0]
-
-
 @every_kind
 def test_noise_follows_the_law_of_the_claim_and_no_close_one(kind: Kind) -> None:
     shown = seen(kind.frames()[1], kind.ask)
-    assert len(shown.blocks) == len(kind.scales)
+    number = draws(20_000 if is_joint(shown) else 100_000)
+    noise_follows_the_claim(kind, number)
     for place, (part, block, _) in enumerate(shown.blocks):
-        law, noise = claimed_law(kind, shown, place), part.noise(block)
-        number = draws(20_000 if block.law == MAX_NORM else 100_000)
-
-        def rejects(count: int, law: Noise = law, noise: Noise = noise) -> bool:
-            return law_p_value(drawn(noise, count), law) < ALPHA
-
-        assert not confirmed(rejects, number)
-        values = drawn(noise, number)
+        law, values = claimed_law(kind, shown, place), drawn(part.noise(block), number)
         # One coordinate of max-norm noise has a tail of its own; 10% is found.
         close = CLOSE**2 if block.law == MAX_NORM else CLOSE
         assert law_p_value(values, sharper(law, close)) < ALPHA
