@@ -166,7 +166,8 @@ def _distinct(source: pl.LazyFrame, statistic: Distinct) -> Array:
     plan = source.select(UNIT, **values).drop_nulls()
     if statistic.contribution.per is Per.UNITS:
         pairs = plan.unique().collect(engine="streaming")
-        named = pairs.with_columns(rows.spelled(list(values)).alias(_CELL))
+        typed = dict(zip(values, statistic.keys, strict=True))
+        named = pairs.with_columns(rows.spelled(typed).alias(_CELL))
         plan = kept_cells(named, _CELL, statistic.contribution).lazy()
     found = (
         plan.select(*values)

@@ -18,7 +18,7 @@ from dpframe.tally import WIDEST_TOTAL, Ball, BinAxis
 from dpframe.values import WIDEST, Kind, key_identity
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from dpframe.tally import Axis, KeyAxis, Quantity, Tally
     from dpframe.values import ColumnType
@@ -312,9 +312,21 @@ def identity(column: ColumnType) -> pl.Expr:
     return whole if is_wide(column) else whole.cast(pl.Int64)
 
 
-def spelled(names: Sequence[str]) -> pl.Expr:
-    """Return the values of some columns as one text that no other values share."""
-    parts = [pl.col(name).cast(pl.String) for name in names]
+def spelled(values: Mapping[str, ColumnType]) -> pl.Expr:
+    """Return the `identity` of some columns as one text that no other values share.
+
+    A whole number is spelled alike whether it is held as an integer or a float:
+    pandas holds integers with a missing one among them as floats.
+    """
+    parts: list[pl.Expr] = []
+    for name, column in values.items():
+        value = pl.col(name)
+        text = value.cast(pl.String)
+        if column.kind is Kind.FLOAT:
+            whole = (value == value.round()) & (value.abs() < float(INT64_SAFE))
+            digits = value.cast(pl.Int64, strict=False).cast(pl.String)
+            text = pl.when(whole).then(digits).otherwise(text)
+        parts.append(text)
     lengths = [part.str.len_bytes().cast(pl.String) for part in parts]
     pieces = [piece for pair in zip(lengths, parts, strict=True) for piece in pair]
     return pl.concat_str(pieces, separator=":")
