@@ -87,7 +87,7 @@ def raw_count(resolution: int) -> Callable[[Any], list[Any]]:
 
 
 def raw_sum(resolution: int) -> Callable[[Any], list[Any]]:
-    return lambda release: [release.raw / SUM_UNIT * resolution]
+    return lambda release: [Fraction(release.raw) / SUM_UNIT * resolution]
 
 
 def raw_cells(name: str, per_row: Fraction) -> Callable[[Any], list[Any]]:
