@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Final
@@ -82,11 +81,10 @@ def ends(
     return lower, upper
 
 
-def _public_range(figures: Figures) -> tuple[float, float]:
-    least = -math.inf if figures.low is None else float(figures.low)
-    most = math.inf if figures.high is None else float(figures.high)
+def _public_range(figures: Figures) -> tuple[Any, Any]:
+    least, most = figures.range
     if figures.rooted:
-        return math.sqrt(max(least, 0)), math.sqrt(most)
+        return np.sqrt(np.maximum(least, 0)), np.sqrt(most)
     return least, most
 
 

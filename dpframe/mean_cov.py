@@ -321,7 +321,11 @@ class MeanCov(Release[N]):
         self, confidence: float, *, joint: bool, population: bool
     ) -> list[pl.Series]:
         parts = [self._sums.count(), self.mean.figures, self.cov.figures]
-        stderr = np.sqrt(np.diag(self.value.cov) / max(self.value.n, 1))
+        provenance = self.provenance
+        # Rows of one unit may be alike, so its rows count as one.
+        alike = 1 if provenance.privacy_unit is None else provenance.max_rows or 1
+        rows = max(self.value.n, 1) / alike
+        stderr = np.sqrt(np.diag(self.value.cov) / rows)
         both = [
             ends(
                 part,

@@ -6,11 +6,12 @@ from fractions import Fraction
 
 import numpy as np
 import polars as pl
+import pytest
 
 import dpframe
 from dpframe.figures import COUNT, Figures, GridError
 from dpframe.noise import DiscreteLaplace
-from dpframe.testing import seeded
+from dpframe.testing import recording, seeded
 
 
 def rounded(unit: Fraction) -> Figures:
@@ -53,3 +54,19 @@ def test_correlations_of_a_column_that_hardly_varies_may_be_anything() -> None:
     assert lower[0, 2] == -1
     assert upper[0, 2] < -0.9
     assert np.diag(lower).tolist() == np.diag(upper).tolist() == [1, 1, 1]
+
+
+def test_population_intervals_of_several_means_count_the_rows_of_a_unit_once() -> None:
+    rows = pl.DataFrame({"u": range(5000), "x": [0.0, 1.0] * 2500, "y": [0.5] * 5000})
+    widths: list[float] = []
+    for unit in ({}, {"privacy_unit": "u", "max_rows": 4}):
+        frame = rows.dp.attach(
+            dpframe.Accountant(epsilon=50), bounds={"x": (0, 1), "y": (0, 1)}, **unit
+        )
+        with recording(noiseless=True):
+            release = frame.dp.mean_cov(["x", "y"], epsilon=50)
+        _, mean, other, *_ = release.interval(population=True).to_dicts()
+        assert 0 <= other["lower"] < 0.5 < other["upper"] <= 1
+        inner = release.interval(1 - 0.2 * 0.05).to_dicts()[1]
+        widths.append(mean["upper"] - inner["upper"])
+    assert widths[1] == pytest.approx(2 * widths[0])
