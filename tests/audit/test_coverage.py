@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from checks.kinds import attached
 from checks.power import confirmed, covers, draws
 from checks.releases import seen
 from checks.truths import KEYS, SHAPES, Truth, truth
+
+from dpframe.intervals import ends
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -207,3 +210,68 @@ def test_errors_of_moments_cover_every_entry(
             return sum(again), number
 
         assert keeps(hits, len(table)), f"entry {entry}"
+
+
+# The population that the rows were drawn from
+
+
+def samples(groups: int, *, unit: bool, spread: bool) -> tuple[Any, float]:
+    """Return a frame of samples from one population, and the mean of that.
+
+    With `unit`, everybody has two rows that are alike. With `spread`, values lie
+    evenly between the bounds; else at the bounds alone.
+    """
+    random = np.random.default_rng()
+    size = 300 * groups
+    values = random.uniform(-1, 3, size)
+    if not spread:
+        values = np.where(values < 2, -1.0, 3.0)
+    people, copies = np.arange(size), 2 if unit else 1
+    rows = {
+        "u": np.repeat(people, copies),
+        "k": np.repeat((people % groups).astype(str), copies),
+        "x": np.repeat(values, copies),
+        "y": np.repeat(random.uniform(0, 1, size), copies),
+    }
+    return attached(rows, unit=unit), 1.0 if spread else 0.0
+
+
+@pytest.mark.parametrize("unit", [False, True])
+@pytest.mark.parametrize("spread", [False, True])
+def test_intervals_for_a_population_cover_its_mean(unit: bool, spread: bool) -> None:  # noqa: FBT001 - a case
+    def hits(number: int) -> tuple[int, int]:
+        frame, wanted = samples(number, unit=unit, spread=spread)
+        groups = frame.dp.group_by("k", keys=[str(group) for group in range(number)])
+        release = groups.agg(
+            {"x mean": ("x", "mean"), "x std": ("x", "std")}, epsilon=1
+        )
+        if not spread:
+            release = groups.mean("x", epsilon=1)
+        mean = release.figures[0]
+        lower, upper = ends(
+            mean,
+            CONFIDENCE,
+            sampling=release.saved_parts()["sampling"][mean.name],
+            population=True,
+        )
+        return int(((lower <= wanted) & (wanted <= upper)).sum()), number
+
+    found = hits(draws(1000))
+    assert keeps(hits, draws(1000)), found
+
+
+@pytest.mark.parametrize("unit", [False, True])
+def test_intervals_for_a_population_cover_the_means_of_several_columns(
+    unit: bool,  # noqa: FBT001 - a case
+) -> None:
+    def hits(number: int) -> tuple[int, int]:
+        found = 0
+        for _ in range(number):
+            frame, wanted = samples(1, unit=unit, spread=True)
+            release = frame.dp.mean_cov(["x", "y"], epsilon=1)
+            rows = release.interval(CONFIDENCE, population=True).to_dicts()
+            mean = rows[1]
+            found += mean["lower"] <= wanted <= mean["upper"]
+        return found, number
+
+    assert keeps(hits, draws(200))
