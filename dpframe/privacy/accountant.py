@@ -22,6 +22,7 @@ from dpframe.errors import (
     LedgerError,
     ParameterError,
     ParameterTypeError,
+    RandomnessError,
 )
 from dpframe.privacy.display import accountant_html, accountant_text
 from dpframe.privacy.loss import Loss, decimal_text, exact_amount
@@ -206,6 +207,8 @@ class Accountant:
             If `cost` is no pure loss, or 0.
         LedgerError
             In a forked child, whose copy of the budget would be spent twice.
+        RandomnessError
+            If the operating system gives no random bytes to name the charge with.
         """
         amount = _pure(cost)
         row = _Row(
@@ -213,7 +216,7 @@ class Accountant:
             event=event,
             cost=cost,
             state="charged",
-            request=uuid4(),
+            request=_new_request(),
         )
         self._check_process()
         with self._lock:
@@ -309,6 +312,15 @@ class Receipt:
             If this was recorded before, or in a forked child.
         """
         self.accountant.mark_released(self.request)
+
+
+def _new_request() -> UUID:
+    """Return a name for a charge, from the operating system's random bytes."""
+    try:
+        return uuid4()
+    except (OSError, ValueError):  # no bytes, or too few
+        msg = "The source of random bytes failed.\nNothing was released or spent."
+    raise RandomnessError(msg)
 
 
 def _pure(cost: Loss) -> Fraction:

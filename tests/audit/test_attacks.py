@@ -134,13 +134,24 @@ def test_a_broken_source_of_randomness_releases_nothing(
     budget = frame.private_state.accountant
     kind.ask(frame.dp)  # fills caches of public tables
     monkeypatch.setattr("dpframe.noise.randomness.os.urandom", BROKEN[name])
-    # A request's name comes from the same source and guards nothing.
+    # A charge's name comes from the same source; here the noise is to miss it.
     monkeypatch.setattr("dpframe.privacy.accountant.uuid4", object)
     with pytest.raises(dpframe.RandomnessError):
         kind.ask(frame.dp)
     assert budget.spent.epsilon == 2
     states = budget.events.to_polars()["state"].to_list()
     assert states == ["charged", "released", "charged"]
+
+
+@pytest.mark.parametrize("name", ["short", "failing"])
+def test_a_charge_that_cannot_be_named_spends_nothing(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame = attached(BASE, epsilon=1)
+    monkeypatch.setattr("os.urandom", BROKEN[name])
+    with pytest.raises(dpframe.RandomnessError, match="Nothing was released or spent"):
+        frame.dp.count(epsilon=1)
+    assert frame.private_state.accountant.spent.epsilon == 0
 
 
 # Averaging and replay
