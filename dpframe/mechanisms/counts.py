@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
+_MOST = 2.0**62  # no count is larger, though its noise may be
+
 
 @dataclass(frozen=True, kw_only=True)
 class Count:
@@ -91,7 +93,7 @@ def count_figures(noisy: Array, part: Part, *, name: str) -> Figures:
     """Return the figures of noisy counts on their grid."""
     resolution = part.statistic.contribution.resolution
     exact = noisy if resolution == 1 else noisy.astype(np.float64) / resolution
-    rounded = np.rint(exact.astype(np.float64)).astype(np.int64)
+    rounded = np.clip(np.rint(exact.astype(np.float64)), -_MOST, _MOST).astype(np.int64)
     error = _error(part)
     return Figures(
         name=name,

@@ -195,7 +195,7 @@ CALLS = (
         for of in ("rows", "units")
     ),
     Call("agg by group", _grouped_agg),
-    *(_mean_cov("box", method) for method in ("linf", "sym", "dwork")),
+    *(_mean_cov("box", method) for method in ("linf", "sym", "dwork", "bernstein")),
     *(_mean_cov(norm, m) for norm in ("l1", "l2") for m in ("sym", "dwork")),
 )
 

@@ -168,7 +168,10 @@ def quantised(quantity: Quantity, value: Any) -> int:
     else:
         base = int(quantity.base) if isinstance(value, int) else float(quantity.base)
         steps = round(float(value - base) * quantity.multiplier) + quantity.offset
-    return min(max(steps, quantity.low), quantity.high)
+    steps = min(max(steps, quantity.low), quantity.high)
+    if quantity.squared:
+        return round(Fraction(steps**2, quantity.high))
+    return steps
 
 
 def _far_quantised(quantity: Quantity, value: Any) -> int:
