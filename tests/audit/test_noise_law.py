@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import json
 import multiprocessing
-import os
 import subprocess
 import sys
 import threading
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from checks.power import ALPHA, chi_square, confirmed, draws, law_p_value
 from scipy import stats
 
 from dpframe.noise import DiscreteLaplace, MaxNorm
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.audit
 
-ALPHA = 1e-6
-EFFORT = float(os.environ.get("DPFRAME_AUDIT", "1"))
 LAPLACE_SCALES = [
     Fraction(1, 3),
     Fraction(1),
@@ -45,43 +43,14 @@ LAPLACE_SCALES = [
 ]
 
 
-def draws(number: int) -> int:
-    return int(number * EFFORT)
-
-
 def holds(p_value: Callable[[int], float], number: int) -> bool:
     """Whether a law survives a test or, after a rejection, its confirmation."""
-    number = draws(number)
-    return p_value(number) > ALPHA or p_value(4 * number) > ALPHA
-
-
-def chi_square(observed: np.ndarray, chances: np.ndarray) -> float:
-    """P-value of counts, cells with few expected ones taken together."""
-    expected = chances / chances.sum() * observed.sum()
-    order = np.argsort(expected)
-    few = np.cumsum(expected[order]) < 20
-    cut = min(int(few.sum()) + 1, len(order) - 1) if few.any() else 0
-    rest, kept = order[:cut], order[cut:]
-    seen, wanted = observed[kept], expected[kept]
-    if cut:
-        seen = np.append(seen, observed[rest].sum())
-        wanted = np.append(wanted, expected[rest].sum())
-    return float(stats.chisquare(seen, wanted).pvalue)
+    return not confirmed(lambda count: p_value(count) < ALPHA, draws(number))
 
 
 def laplace_p_value(values: np.ndarray, scale: Fraction) -> float:
-    """Chi-square over 40 bins within six scales, and both tails."""
-    reach = 6 * max(scale, Fraction(1))
-    edges = sorted({int(reach * step / 20) for step in range(-20, 21)})
-    law = DiscreteLaplace(scale=scale)
-    # The chance that z lies left of each edge.
-    left = [
-        law.tail(-edge) / 2 if edge <= 0 else 1 - law.tail(edge - 1) / 2
-        for edge in edges
-    ]
-    chances = np.diff([0, *left, 1])
-    bins = np.searchsorted(edges, values, side="right")
-    return chi_square(np.bincount(bins, minlength=len(edges) + 1), chances)
+    """Return the p-value of values as Laplace noise of a scale."""
+    return law_p_value(values, DiscreteLaplace(scale=scale))
 
 
 @pytest.mark.parametrize("scale", LAPLACE_SCALES)
