@@ -21,7 +21,7 @@ from dpframe.noise.randomness import is_private
 from dpframe.privacy.accountant import Event
 from dpframe.privacy.loss import Loss
 from dpframe.provenance import Provenance
-from dpframe.tally import Tally
+from dpframe.tally import Tally, by_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -127,7 +127,8 @@ class Query(Generic[R]):
     finish: Callable[[Measured], R]
 
     def __post_init__(self) -> None:
-        """Refuse a query whose blocks spend something else than it costs."""
+        """Refuse columns of two types, and blocks that spend more than the cost."""
+        by_name(c for p in self.parts for c in p.statistic.columns.values())
         spent = sum((b.epsilon for p in self.parts for b in p.blocks), Fraction(0))
         if self.cost != Loss(epsilon=spent):
             msg = f"the blocks of {self.mechanism} do not add up to its cost"

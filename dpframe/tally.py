@@ -18,9 +18,11 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from dpframe.errors import ParameterError
+from dpframe.errors import ParameterError, ParameterTypeError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from dpframe.values import ColumnType, Keys
 
 WEIGHT: Final = 1 << 16
@@ -36,6 +38,28 @@ MAX_CELLS: Final = 1 << 26
 
 WIDEST_TOTAL: Final = 1 << 94
 """The widest bound on a unit's total, in grid steps."""
+
+
+def by_name(columns: Iterable[ColumnType]) -> dict[str, ColumnType]:
+    """Return the columns that are read, each of them once.
+
+    Raises
+    ------
+    ParameterTypeError
+        If an object column is declared to be of one type here, and of another there.
+    """
+    found: dict[str, ColumnType] = {}
+    for column in columns:
+        other = found.setdefault(column.name, column)
+        if other.dtype != column.dtype:
+            msg = (
+                f"Column {column.name!r} is declared to hold {other.dtype}, and "
+                f"{column.dtype} in the same release."
+            )
+            raise ParameterTypeError(
+                msg, hint="declare its keys and bounds as one type."
+            )
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -326,7 +350,8 @@ class Tally:
     contribution: Contribution = Contribution()
 
     def __post_init__(self) -> None:
-        """Refuse tables too large to hold."""
+        """Refuse tables too large to hold, and columns of two types."""
+        _ = self.columns
         if self.cells > MAX_CELLS:
             msg = f"The table would have {self.cells} cells; the most is {MAX_CELLS}."
             raise ParameterError(msg, hint="use fewer or coarser keys and bins.")
@@ -350,7 +375,7 @@ class Tally:
             read += self.quantities.columns
         else:
             read += [quantity.column for quantity in self.quantities]
-        return {column.name: column for column in read}
+        return by_name(read)
 
     @property
     def is_count(self) -> bool:

@@ -124,12 +124,10 @@ def _key_columns(axis: Axis, *, plain_bins: bool) -> list[tuple[pl.Series, str]]
         left, right = ("bin_left", "bin_right")
         if not plain_bins:
             left, right = f"{name}_left", f"{name}_right"
-        temporal = axis.column.kind.is_temporal
-        dtype = axis.column.dtype if temporal else pl.Float64()
-        edges = [edge if temporal else float(edge) for edge in axis.edges]
+        edges = _edge_series(axis)
         return [
-            (pl.Series(left, edges[:-1], dtype=dtype), name),
-            (pl.Series(right, edges[1:], dtype=dtype), name),
+            (edges.head(axis.size).alias(left), name),
+            (edges.tail(axis.size).alias(right), name),
         ]
     if len(axis.columns) == 1:
         return [(_key_series(axis.columns[0], axis.keys), axis.columns[0].name)]
@@ -137,6 +135,18 @@ def _key_columns(axis: Axis, *, plain_bins: bool) -> list[tuple[pl.Series, str]]
         (_key_series(column, tuple(key[place] for key in axis.keys)), column.name)
         for place, column in enumerate(axis.columns)
     ]
+
+
+def _edge_series(axis: BinAxis) -> pl.Series:
+    """Return edges: times in the column's own dtype, numbers as doubles."""
+    column = axis.column
+    if not column.kind.is_temporal:
+        return pl.Series([float(edge) for edge in axis.edges], dtype=pl.Float64())
+    try:
+        return pl.Series(axis.edges, dtype=column.dtype)
+    except (OverflowError, TypeError, pl.exceptions.PolarsError) as error:
+        msg = f"bins of {column.name!r} hold an edge that is beyond {column.dtype}."
+        raise ParameterError(msg) from error
 
 
 def _key_series(column: ColumnType, keys: Keys) -> pl.Series:
@@ -149,9 +159,14 @@ def _key_series(column: ColumnType, keys: Keys) -> pl.Series:
     """
     if column.kind is Kind.TEXT:
         return pl.Series(column.name, [str(key) for key in keys], dtype=column.dtype)
+    points = [column.number(key, what="keys") for key in keys]
     try:
-        values = [column.value(column.number(key, what="keys")) for key in keys]
-        return pl.Series(column.name, values, dtype=column.dtype)
+        values = [column.value(point) for point in points]
+        held = pl.Series(column.name, values, dtype=column.dtype)
+        if getattr(column.dtype, "time_unit", None) != "ns":
+            return held
+        whole = pl.Series(column.name, [int(point) for point in points], dtype=pl.Int64)
+        return whole.cast(column.dtype)  # Python's times end at microseconds
     except (OverflowError, TypeError, pl.exceptions.PolarsError) as error:
         msg = f"keys of {column.name!r} hold one that is beyond {column.dtype}."
         raise ParameterError(msg) from error
@@ -256,8 +271,17 @@ def _bin_axis(
         raise ParameterError(msg)
     clip = None if carried is None else numeric_bounds(column, carried)
     if column.kind.is_temporal:
-        edges = tuple(column.value(Fraction(point)) for point in points)
+        edges = _times(column, points)
     return BinAxis(column=column, edges=edges, points=_met(column, points), clip=clip)
+
+
+def _times(column: ColumnType, points: Sequence[Fraction | float]) -> Keys:
+    """Return points of a time line as Python's dates, instants or durations."""
+    try:
+        return tuple(column.value(Fraction(point)) for point in points)
+    except OverflowError as error:
+        msg = f"bins of {column.name!r} hold an edge that is beyond the calendar."
+        raise ParameterError(msg) from error
 
 
 def _no_bins(column: ColumnType) -> ParameterTypeError:
@@ -292,7 +316,7 @@ def _even_bins(column: ColumnType, bins: int, bounds: Bounds) -> BinAxis:
     edges: tuple[Any, ...] = tuple(float(point) / 10**column.scale for point in points)
     if column.kind.is_temporal:
         points = [Fraction(math.ceil(point)) for point in points]
-        edges = tuple(column.value(point) for point in points)
+        edges = _times(column, points)
     elif column.kind is Kind.FLOAT:
         points = [Fraction(float(point)) for point in points]
     return BinAxis(
