@@ -876,3 +876,53 @@ def test_columns_of_noisy_sums_leave_names_that_are_taken() -> None:
     assert raw["y_count"].to_list() == [1, 2]
     raw = private.dp.agg(y=("y", "mean"), y_count="count", epsilon=50).raw
     assert len(set(raw.columns)) == 3
+
+
+def test_a_column_of_two_declared_types_in_one_release_is_refused() -> None:
+    objects = pd.DataFrame({"x": pd.Series([1, 2.5, "a", None], dtype=object)})
+    for native in (objects, pl.DataFrame({"x": [None]})):
+        for keys, bounds in (([1, 2], (0.0, 5.0)), (["a"], (0, 5))):
+            said = refused(
+                native,
+                lambda dp, k=keys, b=bounds: (
+                    dp.bounds(x=b)
+                    .dp.group_by("x", keys=k)
+                    .agg(m=("x", "mean"), epsilon=1)
+                ),
+                TypeError,
+            )
+            assert "'x'" in said
+        private = native.dp.attach(dpframe.Accountant(epsilon=10)).dp.bounds(x=(0, 5))
+        private.dp.group_by("x", keys=[1, 2]).agg(m=("x", "mean"), epsilon=1)
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        {"bins": [dt.datetime(1000, 1, 1), dt.datetime(2000, 1, 1)]},
+        {"bins": np.array(["2000", "30000"], dtype="datetime64[Y]")},
+        {"keys": [dt.datetime(3000, 1, 1)]},
+        {"bins": 3, "bounds": (dt.datetime(1000, 1, 1), dt.datetime(3000, 1, 1))},
+    ],
+)
+def test_times_beyond_a_dtype_are_refused(declared: Any) -> None:
+    instant = pl.Series([dt.datetime(2020, 1, 1)], dtype=pl.Datetime("ns"))
+    for native in (
+        pl.DataFrame({"x": instant}),
+        pd.DataFrame({"x": pd.Series(["2020"], dtype="datetime64[ns]")}),
+    ):
+        said = refused(
+            native, lambda dp: dp.histogram("x", **declared, epsilon=1), ValueError
+        )
+        assert "beyond" in said
+
+
+def test_keys_of_nanoseconds_are_handed_out_as_declared() -> None:
+    keys = [np.datetime64(1, "ns"), np.datetime64(2, "ns")]
+    instants = pd.DataFrame({"x": np.array([2, 2, 1, 0], dtype="datetime64[ns]")})
+    for native in (instants, pl.from_pandas(instants)):
+        private = native.dp.attach(dpframe.Accountant(epsilon=1000))
+        with recording(noiseless=True):
+            table = private.dp.histogram("x", keys=keys, epsilon=1).to_pandas()
+        assert table["x"].astype("int64").tolist() == [1, 2]
+        assert table["count"].tolist() == [1, 2]
