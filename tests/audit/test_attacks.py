@@ -6,6 +6,7 @@ import logging
 import math
 import os
 import re
+import time
 import traceback
 import warnings
 from fractions import Fraction
@@ -17,8 +18,8 @@ import pandas as pd
 import polars as pl
 import pytest
 from checks import promises
-from checks.kinds import BASE, KINDS, SUM_UNIT, Kind, attached
-from checks.power import ALPHA, draws
+from checks.kinds import BASE, FINE, FULL, KINDS, SUM_UNIT, Kind, attached
+from checks.power import ALPHA, confirmed, draws
 from checks.promises import BY_NAME
 from checks.releases import bulk, seen
 from scipy import stats
@@ -152,6 +153,43 @@ def test_a_charge_that_cannot_be_named_spends_nothing(
     with pytest.raises(dpframe.RandomnessError, match="Nothing was released or spent"):
         frame.dp.count(epsilon=1)
     assert frame.private_state.accountant.spent.epsilon == 0
+
+
+# Time (Jin et al. 2022): in processor time of the thread, and only by rank
+
+
+def rank_correlation(draw: Callable[[], int], number: int) -> float:
+    """Return how the size of noise and the time that it took rise together."""
+    sizes, times = np.empty(number), np.empty(number)
+    for place in range(number):
+        start = time.thread_time_ns()
+        noise = draw()
+        times[place] = time.thread_time_ns() - start
+        sizes[place] = abs(noise)
+    return float(stats.spearmanr(sizes, times).statistic)
+
+
+def one_by_one() -> int:
+    """Draw a geometric integer by counting, as a naive sampler does."""
+    count = 0
+    while DIE.random() > 1 / 40:
+        count += 1
+    return count
+
+
+DIE = np.random.default_rng(1)
+
+
+@pytest.mark.parametrize("scale", [Fraction(1), Fraction(FULL * FINE)])
+def test_time_does_not_tell_the_size_of_the_noise(scale: Fraction) -> None:
+    noise = DiscreteLaplace(scale=scale)
+
+    def tells(number: int) -> bool:
+        found = rank_correlation(lambda: int(noise.sample(1)[0]), number)
+        return abs(found) * math.sqrt(number) > stats.norm.isf(ALPHA / 2)
+
+    assert not confirmed(tells, draws(20_000))
+    assert rank_correlation(one_by_one, 2_000) > 0.3
 
 
 # Averaging and replay
