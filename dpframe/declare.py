@@ -111,7 +111,7 @@ def check_contributions(
 def public_value(declared: object) -> object:
     """Return what an object that is public by its making holds, else the object.
 
-    Releases and `dpframe.public(...)` say so by a method ``__public_value__``. A
+    An object says so by a method ``__public_value__`` of its class. A
     column of a frame does not, so it is refused where public values are needed.
     """
     reveal = getattr(type(declared), "__public_value__", None)

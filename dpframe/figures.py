@@ -127,6 +127,30 @@ class WeightedError:
         return float(self.noise.scale)
 
 
+@dataclass(frozen=True, kw_only=True)
+class RootError:
+    """The error of a square root, at worst: the root of the square's error."""
+
+    square: ErrorLaw
+
+    @property
+    def noise(self) -> Noise:
+        """The law of the noise in the square."""
+        return self.square.noise
+
+    def half_width(self, confidence: float, *, cells: int) -> Array:
+        """Return the root of the square's bound."""
+        return np.sqrt(self.square.half_width(confidence, cells=cells))
+
+    def stddev(self) -> Array:
+        """Return the root of the square's standard deviation."""
+        return np.sqrt(self.square.stddev())
+
+    def cell(self, place: int) -> RootError:
+        """Return the error of one cell."""
+        return RootError(square=self.square.cell(place))
+
+
 def laplace_quantile(weights: Array, share: float) -> Array:
     """Return what a weighted sum of independent Laplace noises exceeds with a chance.
 
@@ -249,8 +273,8 @@ class Figures:
     def interval(self, confidence: float, *, joint: bool) -> tuple[Array, Array]:
         """Return lower and upper ends for each cell, on the number line, as floats."""
         width = self.error.half_width(confidence, cells=self._cells(joint=joint))
-        centre = self.centre.astype(np.float64)
         least, most = self.range
+        centre = np.clip(self.centre.astype(np.float64), least, most)
         lower = np.clip(centre - width, least, most)
         upper = np.clip(centre + width, least, most)
         if self.low_count is not None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import html
+import math
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from dpframe.answer import PRINTED
 from dpframe.errors import ParameterError
-from dpframe.figures import column_length
+from dpframe.figures import RootError, column_length
 from dpframe.goal import checked_confidence, checked_rows
 from dpframe.measure import release
 from dpframe.noise_law import NoiseLaw
@@ -124,9 +125,11 @@ class Preview(Generic[R]):
     def __repr__(self) -> str:
         outlook = self.query.outlook
         parts = [cell_text(outlook.title)]
-        error, factor, per_row = outlook.error(self.rows), 1, ""
-        if error is None:  # it falls as 1 / n, to first order
-            error, factor, per_row = outlook.error(_MANY), _MANY, " / n"
+        error, factor, per_row = outlook.error(self.rows), 1.0, ""
+        if error is None:  # it falls as 1 / n, to first order; at worst, for a root
+            error, factor, per_row = outlook.error(_MANY), float(_MANY), " / n"
+            if isinstance(error, RootError):
+                factor, per_row = math.sqrt(_MANY), " / sqrt(n)"
         if error is not None:
             width = factor * float(error.half_width(PRINTED, cells=1).max())
             each = " each" if outlook.cells > 1 else ""

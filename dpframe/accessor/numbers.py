@@ -500,7 +500,7 @@ class Numbers(Runner[N]):
             Loss of zero-concentrated privacy instead, unitless. A budget of ε alone
             refuses it.
         within : float, optional
-            Error of the noise to stay within instead, in the column's unit squared: the
+            Error of the noise to stay within instead, in the column's unit: the
             smallest loss that does is used.
         confidence : float, optional
             With which probability `within` holds, in ``(0, 1)``. Default: 0.95.

@@ -901,7 +901,7 @@ class GroupBy(Grouped[N]):
             Loss of zero-concentrated privacy instead, unitless. A budget of ε alone
             refuses it.
         within : float, optional
-            Error of the noise to stay within instead, in the column's unit squared, for
+            Error of the noise to stay within instead, in the column's unit, for
             all cells at once: the smallest loss that does is used.
         confidence : float, optional
             With which probability `within` holds, in ``(0, 1)``. Default: 0.95.

@@ -7,6 +7,7 @@ from typing import Final
 _SHOW: Final = (
     "rows are private: print the frame for its schema, or release a statistic."
 )
+_SPREAD: Final = "see where values lie: .dp.histogram(column, bins=..., ...)."
 _ORDER: Final = "rows have no order here."
 HINTS: Final[dict[str, str]] = {
     **dict.fromkeys(
@@ -17,16 +18,15 @@ HINTS: Final[dict[str, str]] = {
     **dict.fromkeys(("rank", "cumsum", "rolling", "nlargest", "nsmallest"), _ORDER),
     **{
         verb: f"release it: .dp.{verb}(column, ...)."
-        for verb in ("mean", "sum", "median", "std", "var", "count", "quantile")
+        for verb in ("mean", "sum", "std", "var", "count")
     },
-    "describe": "release it: .dp.describe(...), for columns with bounds.",
+    **dict.fromkeys(("median", "quantile", "min", "max"), _SPREAD),
+    "describe": "release it: .dp.agg(...), for columns with bounds.",
     "value_counts": "release it: .dp.value_counts(column, keys=[...], ...).",
     "nunique": "release it: .dp.n_unique(...).",
-    "min": "declare .dp.bounds(...), or release .dp.suggest_bounds(...).",
-    "max": "declare .dp.bounds(...), or release .dp.suggest_bounds(...).",
     "groupby": "release it: .dp.group_by(column, keys=[...]).count(...).",
     "pivot_table": "release it: .dp.contingency(columns, ...).",
-    "corr": "release it: .dp.corr(columns, ...).",
+    "corr": "release it: .dp.mean_cov(columns, ...).corr().",
     "cov": "release it: .dp.mean_cov(columns, ...).",
     "hist": "release it: .dp.histogram(column, bins=...).plot().",
     "plot": "release it first: .dp.histogram(column, bins=...).plot().",
@@ -44,14 +44,14 @@ HINTS: Final[dict[str, str]] = {
     "map": "write assign(name=lambda df: ...) with elementwise operations.",
     "transform": "write assign(name=lambda df: ...) with elementwise operations.",
     "eval": "write query(...) or assign(name=lambda df: ...).",
-    "merge": "write .dp.trust(step, reason=...), or merge before attaching.",
-    "join": "write .dp.trust(step, reason=...), or join before attaching.",
+    "merge": "merge before attaching.",
+    "join": "join before attaching.",
     "drop_duplicates": "it compares rows with each other: do it before attaching.",
     "duplicated": "it compares rows with each other: do it before attaching.",
     "isna": "write frame[lambda df: df[name].isna()], or .dp.count(column, ...).",
     "copy": "steps never change a private frame, so no copy is needed.",
-    "to_csv": "write .dp.synthetic(...) for rows to hand out.",
-    "to_parquet": "write .dp.synthetic(...) for rows to hand out.",
+    "to_csv": "rows do not leave; save a release: .dp.histogram(...).save(path).",
+    "to_parquet": "rows do not leave; save a release: .dp.histogram(...).save(path).",
     "to_dict": "rows are private: releases have to_dict().",
     "attrs": "a budget lives in the accountant, never in attrs.",
 }

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 _FIGURES: Final = "release it: .dp.{name}(column, epsilon=...)."
-_LOOK: Final = "rows are not shown; .dp.describe(epsilon=...) releases a summary."
+_SPREAD: Final = ".dp.histogram(column, bins=..., epsilon=...) shows where values lie."
+_LOOK: Final = "rows are not shown; .dp.agg(..., epsilon=...) releases statistics."
 _COUNT: Final = "the number of rows is private: .dp.count(epsilon=...)."
-_ORDER: Final = "rows have no order here; use .filter(condition), .dp.quantile(...)."
-_KEYS: Final = ".dp.value_counts(column, keys=[...], epsilon=...) counts public keys."
-_EXPORT: Final = (
-    "rows do not leave; release an answer, or .dp.synthetic(...) rows to hand out."
+_ORDER: Final = (
+    "rows have no order here; .dp.histogram(...) releases their distribution."
 )
+_KEYS: Final = ".dp.value_counts(column, keys=[...], epsilon=...) counts public keys."
+_EXPORT: Final = "rows do not leave; release an answer and hand out its table."
 _LAZY: Final = "nothing is run before a release: .dp.count(epsilon=...) and others."
 _OTHER_ROWS: Final = "steps look at one row: .filter, .select, .with_columns."
 
@@ -21,7 +22,8 @@ def _each(names: str, hint: str) -> dict[str, str]:
 
 
 _HINTS: Final[dict[str, str]] = {
-    **_each("sum mean median quantile std var", _FIGURES),
+    **_each("sum mean std var", _FIGURES),
+    **_each("median quantile min max", _SPREAD),
     **_each("head tail limit first last slice glimpse show item row rows", _LOOK),
     **_each("iter_rows iter_slices iter_columns", _LOOK),
     **_each("height shape count len null_count is_empty", _COUNT),
@@ -34,12 +36,10 @@ _HINTS: Final[dict[str, str]] = {
     **_each("rolling upsample group_by_dynamic merge_sorted", _OTHER_ROWS),
     "n_unique": ".dp.n_unique(column, epsilon=...).",
     "approx_n_unique": ".dp.n_unique(column, epsilon=...).",
-    "describe": ".dp.describe(epsilon=...), after .dp.bounds(...).",
-    "min": ".dp.quantile(column, 0.01, ...), or public bounds: .dp.bounds(...).",
-    "max": ".dp.quantile(column, 0.99, ...), or public bounds: .dp.bounds(...).",
-    "corr": ".dp.corr(columns, epsilon=...).",
+    "describe": ".dp.agg(..., epsilon=...), after .dp.bounds(...).",
+    "corr": ".dp.mean_cov(columns, epsilon=...).corr().",
     "group_by": ".dp.group_by(column, keys=[...]).count(epsilon=...).",
-    "partition_by": ".dp.partition(column, keys=[...]).",
+    "partition_by": ".dp.group_by(column, keys=[...]).",
     "hist": ".dp.histogram(column, bins=..., epsilon=...).",
     "plot": "plot a release: .dp.histogram(column, bins=..., epsilon=...).plot().",
     "sample": "noise protects the rows already; .filter(condition) takes a part.",
@@ -49,7 +49,7 @@ _HINTS: Final[dict[str, str]] = {
     "explode": "this step is not offered yet; explode before attaching.",
     "unpivot": "each row would count several times; reshape before attaching.",
     "pivot": "the columns would be read off the rows; .dp.contingency(...).",
-    "transpose": "rows do not become columns; .dp.describe(epsilon=...).",
+    "transpose": "rows do not become columns; .dp.agg(..., epsilon=...).",
     "vstack": "this step is not offered yet; stack before attaching.",
     "extend": "this step is not offered yet; stack before attaching.",
     "hstack": "its values would go to rows by their place; use .with_columns(...).",

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from dpframe.errors import ParameterTypeError
-from dpframe.figures import COUNT, Figures, WeightedError, equal_quantile
+from dpframe.figures import COUNT, Figures, RootError, WeightedError, equal_quantile
 from dpframe.intervals import Sampling
 from dpframe.measure import Block, Part
 from dpframe.mechanisms.inputs import (
@@ -281,7 +281,8 @@ class Moment:
         else:
             counts = np.array([float(rows)])
         lowest = np.eye(self.sums.degree + 1)[:1]
-        return self._error(part, counts, lowest)
+        error = self._error(part, counts, lowest)
+        return RootError(square=error) if self.kind == "std" else error
 
     @property
     def _top(self) -> float:

@@ -7,6 +7,7 @@ so does a unit whose total is clipped to them (Wilson et al. 2020).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,8 +27,6 @@ from dpframe.tally import WIDEST_TOTAL, Per, Tally, whole
 from dpframe.values import ColumnType, Kind, column_type
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
     from dpframe.figures import ErrorLaw
     from dpframe.frame import PrivateFrame
     from dpframe.measure import Query
@@ -98,10 +97,29 @@ class Sum:
 
     def figures(self, noisy: Array, part: Part, *, name: str) -> Figures:
         """Return sums in the column's unit."""
-        unit = self.quantity.unit / self.contribution.resolution
-        exact = noisy[:, 0] * unit
         measure = replace(self.measure, name=name)
-        return sum_figures(exact, measure, self._error(part), name=name)
+        noised = noisy[:, 0]
+        resolution = self.contribution.resolution
+        unit = self.quantity.unit / resolution
+        centre = noised.astype(np.float64) * float(unit)
+        if not measure.is_whole:
+            values = raw = centre
+        elif resolution == 1:
+            values, raw = noised.astype(object), noised.astype(object)
+            if measure.kind is Kind.DECIMAL:
+                raw = np.array([measure.value(Fraction(x)) for x in noised], object)
+        else:
+            shared = [Fraction(int(x), resolution) for x in noised]
+            values = np.array([round(x) for x in shared], dtype=object)
+            raw = np.array([float(x) for x in shared])
+        return Figures(
+            name=name,
+            column=measure,
+            values=values,
+            centre=centre,
+            raw={name: raw},
+            error=self._error(part),
+        )
 
     def sampling(self, noisy: Array) -> None:
         """Return None: it describes these rows, not a population."""
@@ -125,25 +143,6 @@ def sum_line(column: ColumnType) -> ColumnType:
     if column.kind is Kind.DECIMAL:
         return column_type(column.name, pl.Decimal(38, column.scale))
     return column
-
-
-def sum_figures(
-    exact: Array, measure: ColumnType, error: ErrorLaw, *, name: str
-) -> Figures:
-    """Return the figures of exact fractions on a sum's number line."""
-    if measure.is_whole:
-        values = np.array([round(x) for x in exact], dtype=object)
-    else:
-        values = exact.astype(np.float64)
-    raw = [measure.value(x) if measure.kind is Kind.DECIMAL else x for x in exact]
-    return Figures(
-        name=name,
-        column=measure,
-        values=values,
-        centre=exact,
-        raw={name: np.array(raw, dtype=object)},
-        error=error,
-    )
 
 
 def sum_(

@@ -102,10 +102,10 @@ COLUMN_HINTS: Final[dict[str, str]] = {
         name: _RELEASED.format(name)
         for name in ("mean", "sum", "median", "std", "var", "count", "quantile")
     },
-    "min": "declare bounds, or release .dp.suggest_bounds(...).",
-    "max": "declare bounds, or release .dp.suggest_bounds(...).",
+    "min": "declare public bounds: .dp.bounds(...).",
+    "max": "declare public bounds: .dp.bounds(...).",
     "nunique": "release it: .dp.n_unique(...).",
-    "unique": "release it: .dp.discover_keys(...).",
+    "unique": "declare public keys: .dp.domain(...).",
     "value_counts": _RELEASED.format("value_counts"),
     "apply": "write the function as elementwise operations on the column itself.",
     "map": "write where() or comparisons: a function or mapping is not recorded.",

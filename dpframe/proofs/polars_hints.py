@@ -6,7 +6,7 @@ from typing import Final
 
 _ACROSS: Final = (
     "It looks at other rows",
-    "figures over rows are released: .dp.mean(...), .dp.quantile(...), .dp.count(...).",
+    "figures over rows are released: .dp.mean(...), .dp.histogram(...) and others.",
 )
 _ORDER: Final = (
     "It depends on the order or the place of rows",
@@ -193,6 +193,6 @@ def reason(what: str) -> tuple[str, str]:
         or _REASONS.get(family)
         or (
             f"{what or 'This'} is not known to look at one row alone",
-            "derive columns from their own row; .dp.trust(step, reason=...) vouches.",
+            "derive columns from their own row, or do this step before attaching.",
         )
     )

@@ -702,9 +702,11 @@ def test_moments_of_absent_groups_stay_within_the_bounds(
     make: Any, budget: Any, kind: str
 ) -> None:
     private = make({"x": [3.0, 9.0], "g": ["a", "b"]}).dp.attach(budget)
-    grouped = private.dp.bounds(x=(0, 10)).dp.group_by("g", keys=["a", "b", "c"])
+    absent = [f"absent {i}" for i in range(40)]  # each is a run of its own
+    keys = ["a", "b", *absent]
+    grouped = private.dp.bounds(x=(0, 10)).dp.group_by("g", keys=keys)
     top = {"mean": 10, "var": 25, "std": 5}[kind]
-    for _ in range(2_000 // len(HOSTS) if kind == "mean" else 60):
+    for _ in range(50):
         values = getattr(grouped, kind)("x", epsilon=0.1).to_numpy()
         assert np.isfinite(values).all()
         assert ((values >= 0) & (values <= top)).all()

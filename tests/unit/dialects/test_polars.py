@@ -459,10 +459,10 @@ def test_every_method_of_polars_is_a_step_or_a_refusal(people: Frame) -> None:
 def test_hint_is_the_private_way(people: Frame) -> None:
     for name, way in {
         "mean": ".dp.mean(",
-        "head": ".dp.describe(",
+        "head": ".dp.agg(",
         "height": ".dp.count(",
         "group_by": ".dp.group_by(",
-        "write_csv": ".dp.synthetic(",
+        "write_csv": "hand out its table",
         "value_counts": ".dp.value_counts(",
         "anything": ".dp",
     }.items():
