@@ -217,6 +217,12 @@ KINDS = [
         scales=(2 * FULL * COARSE**2,),
     ),
     Kind(
+        name="mean_cov of a pair",
+        ask=lambda dp: dp.mean_cov(["x", "y"], epsilon=1),
+        rows=HIGH,
+        scales=(2 * FULL * COARSE**2,),
+    ),
+    Kind(
         name="mean_cov of an L1 ball",
         ask=lambda dp: dp.mean_cov(["x", "y"], norm="l1", radius=1, epsilon=1),
         rows=AXIS,
