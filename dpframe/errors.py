@@ -24,12 +24,30 @@ it never quotes what it met.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from fractions import Fraction
 
-    from dpframe.privacy.loss import Loss
+
+class Amounts(Protocol):
+    """What a `Loss` holds: exact amounts, None where one is not tracked."""
+
+    @property
+    def epsilon(self) -> Fraction | None:
+        """The ε, unitless."""
+        ...
+
+    @property
+    def delta(self) -> Fraction | None:
+        """The δ, unitless."""
+        ...
+
+    @property
+    def rho(self) -> Fraction | None:
+        """The ρ, unitless."""
+        ...
 
 
 class DPFrameError(Exception):
@@ -51,8 +69,8 @@ class BudgetExceededError(PrivacyError):
         self,
         fact: str,
         *,
-        requested: Loss,
-        remaining: Loss,
+        requested: Amounts,
+        remaining: Amounts,
         hint: str | None = None,
     ) -> None:
         self.requested = requested
