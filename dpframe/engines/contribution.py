@@ -18,10 +18,22 @@ import polars as pl
 from dpframe.frame import UNIT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from dpframe.tally import Contribution
 
+Words = np.ndarray[Any, np.dtype[np.uint64]]
+
+_WHOLE: Final = frozenset(
+    {
+        pl.Int8(),
+        pl.Int16(),
+        pl.Int32(),
+        pl.Int64(),
+        pl.UInt8(),
+        pl.UInt16(),
+        pl.UInt32(),
+        pl.UInt64(),
+    }
+)
 _MIX: Final = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 
 
@@ -55,36 +67,43 @@ def kept_cells(
 
 
 def _pair_hash(units: pl.Series, cells: pl.Series, salt: bytes) -> pl.Series:
-    mixed = _hashes(units, salt + b"unit") ^ _hashes(cells, salt + b"cell")
-    with np.errstate(over="ignore"):
-        mixed = mixed + np.uint64(_MIX[0])
-        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(_MIX[1])
-        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(_MIX[2])
-        mixed = mixed ^ (mixed >> np.uint64(31))
-    return pl.Series(mixed)
+    of_units, of_cells = _hashes(units, salt + b"unit"), _hashes(cells, salt + b"cell")
+    return pl.Series(_mixed(of_units ^ of_cells))
 
 
-def _hashes(values: pl.Series, key: bytes) -> np.ndarray[Any, np.dtype[np.uint64]]:
-    """Hash each value, once per distinct one, over its canonical bytes."""
+def _hashes(values: pl.Series, key: bytes) -> Words:
+    """Hash each value, in a pass for whole numbers, else once per distinct one."""
+    if values.dtype in _WHOLE:
+        start = np.uint64(_keyed(b"", key))
+        return _mixed(values.to_numpy().astype(np.uint64) + start)
     distinct = values.unique()
-    digests = _digests(distinct.to_list(), key)
-    table = pl.DataFrame({"value": distinct, "hash": digests})
+    digests = [value_hash(value, key) for value in distinct.to_list()]
+    table = pl.DataFrame(
+        {"value": distinct, "hash": pl.Series(digests, dtype=pl.UInt64)}
+    )
     joined = pl.DataFrame({"value": values}).join(
         table, on="value", how="left", maintain_order="left"
     )
     return joined["hash"].to_numpy()
 
 
-def _digests(values: Iterable[object], key: bytes) -> pl.Series:
-    hashed = [
-        int.from_bytes(blake2b(canonical(value), digest_size=8, key=key).digest())
-        for value in values
-    ]
-    return pl.Series(hashed, dtype=pl.UInt64)
-
-
-def canonical(value: object) -> bytes:
-    """Return bytes that are equal for equal values, whatever library they came from."""
+def value_hash(value: object, key: bytes) -> int:
+    """Return the hash of one value: equal for equal values of any library or dtype."""
     if isinstance(value, (float, Decimal)) and isfinite(value) and value == int(value):
         value = int(value)
-    return f"{type(value).__name__}:{value}".encode()
+    if isinstance(value, int) and -(1 << 63) <= value < 1 << 64:
+        word = (value + _keyed(b"", key)) % (1 << 64)
+        return int(_mixed(np.array([word], dtype=np.uint64))[0])
+    return _keyed(f"{type(value).__name__}:{value}".encode(), key)
+
+
+def _keyed(text: bytes, key: bytes) -> int:
+    return int.from_bytes(blake2b(text, digest_size=8, key=key).digest())
+
+
+def _mixed(words: Words) -> Words:
+    """Spread the bits of 64-bit words (the finish of SplitMix64)."""
+    mixed = words + np.uint64(_MIX[0])  # arrays of words wrap without a warning
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(_MIX[1])
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(_MIX[2])
+    return mixed ^ (mixed >> np.uint64(31))

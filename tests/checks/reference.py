@@ -283,7 +283,10 @@ def _kept(pairs: list[tuple[Any, Any]], contribution: Contribution) -> list[Any]
 
 def _rank(unit: Any, cell: Any, salt: bytes) -> int:
     """Return the hash of a unit and a cell: 64 bits, mixed by SplitMix64."""
-    bits = _digest(unit, salt + b"unit") ^ _digest(cell, salt + b"cell")
+    return _mixed(_digest(unit, salt + b"unit") ^ _digest(cell, salt + b"cell"))
+
+
+def _mixed(bits: int) -> int:
     bits = (bits + 0x9E3779B97F4A7C15) % 2**64
     bits = (bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
     bits = (bits ^ (bits >> 27)) * 0x94D049BB133111EB % 2**64
@@ -291,8 +294,12 @@ def _rank(unit: Any, cell: Any, salt: bytes) -> int:
 
 
 def _digest(value: Any, key: bytes) -> int:
+    """Return the hash of a value: of whole numbers by SplitMix64, else by BLAKE2b."""
     if isinstance(value, (float, Decimal)) and math.isfinite(value):
         value = int(value) if value == int(value) else value
+    if isinstance(value, int):
+        start = int.from_bytes(blake2b(b"", digest_size=8, key=key).digest(), "big")
+        return _mixed((value + start) % 2**64)
     text = f"{type(value).__name__}:{value}".encode()
     return int.from_bytes(blake2b(text, digest_size=8, key=key).digest(), "big")
 
