@@ -94,7 +94,7 @@ def declare_domain(frame: PrivateFrame, domain: object) -> Mapping[str, Keys]:
 
 
 def check_contributions(
-    max_rows: object, max_groups: object
+    max_rows: object, max_groups: object, *, unit: str | None
 ) -> tuple[int | None, int | None]:
     """Check the contribution limits of a privacy unit: positive whole numbers.
 
@@ -103,9 +103,16 @@ def check_contributions(
     ParameterTypeError
         If a limit is no whole number.
     ParameterError
-        If a limit is below 1.
+        If a limit is below 1, or there is no unit to limit.
     """
-    return _limit(max_rows, what="max_rows"), _limit(max_groups, what="max_groups")
+    limits = (
+        _limit(max_rows, what="max_rows"),
+        _limit(max_groups, what="max_groups"),
+    )
+    if unit is None and limits != (None, None):
+        msg = "max_rows and max_groups limit a privacy unit, and none is named."
+        raise ParameterError(msg, hint="attach with privacy_unit=, a column name.")
+    return limits
 
 
 def public_value(declared: object) -> object:

@@ -129,7 +129,8 @@ class PrivateNamespace(Numbers[N], Tables[N], Models[N], Generic[F, N]):
         Raises
         ------
         ParameterError, ParameterTypeError
-            If a limit is no whole number of at least 1.
+            If a limit is no whole number of at least 1, or the frame has no privacy
+            unit to limit.
 
         Examples
         --------
@@ -140,8 +141,10 @@ class PrivateNamespace(Numbers[N], Tables[N], Models[N], Generic[F, N]):
         >>> stays.dp.contributions(max_rows=2).dp.state.max_rows
         2
         """
-        rows, groups = check_contributions(max_rows, max_groups)
         state = self.state
+        rows, groups = check_contributions(
+            max_rows, max_groups, unit=state.privacy_unit
+        )
         return self._with(
             replace(
                 state,

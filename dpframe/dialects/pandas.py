@@ -126,7 +126,7 @@ class PrivatePandas(PrivateFrame):
         categories of a categorical column are not.
         """
         _check_attached(frame, accountant)
-        limits = check_contributions(max_rows, max_groups)
+        limits = check_contributions(max_rows, max_groups, unit=privacy_unit)
         native = pd.DataFrame(frame)
         native.index = pd.RangeIndex(len(native))
         state = State(
@@ -143,9 +143,6 @@ class PrivatePandas(PrivateFrame):
             bounds=declare_bounds(bare, bounds), domain=declare_domain(bare, domain)
         )
         if privacy_unit is None:
-            if max_rows is not None or max_groups is not None:
-                msg = "max_rows and max_groups limit a privacy unit, and none is named."
-                raise ParameterError(msg, hint="pass privacy_unit=, a column name.")
             native[UNIT] = np.zeros(len(native), dtype=np.uint8)
         else:
             native[UNIT] = unit_column(native[privacy_unit])

@@ -135,7 +135,7 @@ class PrivatePolars(PrivateFrame, Generic[N]):
             raise ParameterTypeError(
                 msg, hint="write .dp.attach(dpframe.Accountant(epsilon=1))."
             )
-        limits = check_contributions(max_rows, max_groups)
+        limits = check_contributions(max_rows, max_groups, unit=privacy_unit)
         native = frame.clone().lazy() if isinstance(frame, pl.DataFrame) else frame
         types = native.collect_schema()
         if UNIT in types:

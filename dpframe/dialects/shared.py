@@ -74,8 +74,8 @@ def _unit_text(state: State) -> str:
         return "each row a unit"
     text = f"unit {state.privacy_unit}"
     if state.max_rows is not None:
-        rows = "row" if state.max_rows == 1 else "rows"
-        text += f", at most {state.max_rows} {rows}' weight each"
+        rows = "row's" if state.max_rows == 1 else "rows'"
+        text += f", at most {state.max_rows} {rows} weight each"
     if state.max_groups is not None:
         groups = "group" if state.max_groups == 1 else "groups"
         text += f", in at most {state.max_groups} {groups}"
@@ -106,7 +106,7 @@ def refuse_attribute(name: str, hints: Mapping[str, str]) -> NoReturn:
     if name.startswith("_"):
         msg = f"A private frame has no attribute {name!r}."
         raise AttributeError(msg)
-    msg = f"A private frame has no {name}: it is not shown to keep units apart."
+    msg = f"A private frame has no {name}: it is not proved to keep units apart."
     raise NotProvedAttributeError(
         msg,
         step=name,

@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 
@@ -37,8 +38,8 @@ def frame() -> PrivatePolars[pl.DataFrame]:
 
 @pytest.mark.parametrize("limit", [1, 5, np.int64(5)])
 def test_limits_are_positive_whole_numbers(limit: Any) -> None:
-    assert check_contributions(limit, None) == (int(limit), None)
-    assert check_contributions(None, limit) == (None, int(limit))
+    assert check_contributions(limit, None, unit="u") == (int(limit), None)
+    assert check_contributions(None, limit, unit="u") == (None, int(limit))
 
 
 @pytest.mark.parametrize(
@@ -55,9 +56,32 @@ def test_limits_are_positive_whole_numbers(limit: Any) -> None:
 )
 def test_other_limits_are_refused(limit: Any, error: type[DPFrameError]) -> None:
     with pytest.raises(error, match="max_rows"):
-        check_contributions(limit, None)
+        check_contributions(limit, None, unit="u")
     with pytest.raises(error, match="max_groups"):
-        check_contributions(None, limit)
+        check_contributions(None, limit, unit="u")
+
+
+@pytest.mark.parametrize("host", [pl.DataFrame, pl.LazyFrame, pd.DataFrame])
+@pytest.mark.parametrize("limit", ["max_rows", "max_groups"])
+def test_limits_without_a_privacy_unit_to_limit_are_refused(
+    host: Any, limit: str
+) -> None:
+    raw = host({"age": [1, 2]})
+    with pytest.raises(ParameterError, match="none is named") as caught:
+        raw.dp.attach(Accountant(1), **{limit: 3})
+    assert "privacy_unit=" in str(caught.value)
+    frame = raw.dp.attach(Accountant(1))
+    with pytest.raises(ParameterError, match="none is named"):
+        frame.dp.contributions(**{limit: 3})
+
+
+@pytest.mark.parametrize(
+    ("rows", "text"), [(1, "at most 1 row's weight"), (2, "at most 2 rows' weight")]
+)
+def test_a_frame_says_in_words_how_much_a_unit_may_weigh(rows: int, text: str) -> None:
+    raw = pl.DataFrame({"id": [1, 2]})
+    frame = raw.dp.attach(Accountant(1), privacy_unit="id", max_rows=rows)
+    assert text in repr(frame)
 
 
 def test_column_is_found_by_its_name(frame: PrivatePolars[pl.DataFrame]) -> None:
