@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 N = TypeVar("N")
 Array = np.ndarray[Any, np.dtype[Any]]
 
-_SHOWN = 10
+_SHOWN = 20
 
 
 class ScalarRelease(Release[N]):

@@ -253,13 +253,13 @@ def test_a_table_prints_its_rows_with_their_error(decades: TableRelease[Any]) ->
     )
 
 
-def test_a_long_table_prints_its_first_ten_rows(made: SimpleNamespace) -> None:
+def test_a_long_table_prints_its_first_twenty_rows(made: SimpleNamespace) -> None:
     keys = {"k": list(range(25))}
     lines = repr(made.table(keys, made.figures([7] * 25), title="count by k"))
     lines = lines.splitlines()
     assert lines[0] == "Release(count by k, 25 rows, ± 180 each, ε=0.3)"
-    assert len(lines) == 13
-    assert lines[-2:] == ["  9      7  180", "  …"]
+    assert len(lines) == 23
+    assert lines[-2:] == ["  19      7  180", "   …"]
 
 
 def test_errors_that_differ_stand_in_the_rows_alone(made: SimpleNamespace) -> None:

@@ -372,8 +372,15 @@ def test_a_long_table_prints_its_first_rows() -> None:
     rows = pl.DataFrame({"k": [0]})
     frame = rows.dp.attach(dpframe.Accountant(epsilon=3))
     printed = repr(frame.dp.histogram("k", keys=range(100), epsilon=1)).splitlines()
-    assert len(printed) == 13
+    assert len(printed) == 23
     assert printed[-1].strip() == "…"
+
+
+def test_a_table_by_month_prints_every_month() -> None:
+    rows = pl.DataFrame({"month": [1]})
+    frame = rows.dp.attach(dpframe.Accountant(epsilon=3))
+    printed = repr(frame.dp.histogram("month", keys=range(1, 13), epsilon=1))
+    assert printed.splitlines()[-1].split()[0] == "12"
 
 
 def test_moments_print_as_they_are_documented() -> None:
