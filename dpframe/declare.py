@@ -36,7 +36,9 @@ def find_column(frame: PrivateFrame, name: object) -> ColumnType:
         If the name stands for more than one column, or is a pattern of names.
     """
     if not isinstance(name, str):
-        msg = f"A column is named by its text, not by a {type(name).__name__}."
+        kind = type(name).__name__
+        article = "an" if kind[:1] in "AEIOaeio" else "a"
+        msg = f"A column is named by its text, not by {article} {kind}."
         raise ParameterTypeError(
             msg, hint='write one name, such as "age"; derive a column in a step.'
         )

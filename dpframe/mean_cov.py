@@ -23,7 +23,7 @@ from dpframe.plot import plot_matrix
 from dpframe.release import ScalarRelease
 from dpframe.rounding import shown_cell
 from dpframe.second_moments import Layout, Moments, NoisySums, correlation, projected
-from dpframe.table import Table, aligned_lines, html_table
+from dpframe.table import Table, aligned_lines, enumeration, html_table
 from dpframe.values import column_type
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class MeanCov(Release[N]):
             like={},
             measured=measured,
             host=host,
-            title=f"mean and covariance of {' and '.join(layout.names)}",
+            title=f"mean and covariance of {enumeration(layout.names)}",
         )
 
     @staticmethod

@@ -102,6 +102,12 @@ def cell_text(value: object) -> str:
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(value))
 
 
+def enumeration(names: Sequence[str], last: str = "and") -> str:
+    """Return names in a sentence: ``a, b and c``."""
+    *others, final = names
+    return f"{', '.join(others)} {last} {final}" if others else final
+
+
 def aligned_lines(
     rows: Sequence[Sequence[str]], *, right: Collection[int]
 ) -> list[str]:

@@ -17,6 +17,7 @@ from dpframe.mechanisms.inputs import chosen
 from dpframe.mechanisms.moments import Bernstein, Moment
 from dpframe.mechanisms.sums import Sum
 from dpframe.mechanisms.tables import axis_names, table_query
+from dpframe.table import enumeration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,7 +58,7 @@ def aggregate(
     for column, kinds in by_column.items():
         measures.update(_shared(frame, column, kinds, cells=cells.size))
     names = axis_names(cells.axes)
-    by = f" by {' and '.join(names)}" if names else ""
+    by = f" by {enumeration(names)}" if names else ""
     listed = [f"{kind}({column or ''})" for column, kind in asked.values()]
     return table_query(
         frame,

@@ -27,6 +27,7 @@ from dpframe.mechanisms.inputs import (
 from dpframe.mechanisms.scalar import scalar_query
 from dpframe.outlook import Outlook
 from dpframe.release import ScalarRelease
+from dpframe.table import enumeration
 from dpframe.tally import Contribution, Distinct, Per, Tally
 
 if TYPE_CHECKING:
@@ -148,8 +149,7 @@ def n_unique(
         contribution = Contribution(per=Per.UNITS, limit=limit, salt=state.salt)
     blocks = (Block(epsilon=pure_epsilon(loss)),)
     part = Part(statistic=Distinct(keys=keys, contribution=contribution), blocks=blocks)
-    name = " and ".join(key.name for key in keys)
-    title = f"distinct values of {name}"
+    title = f"distinct values of {enumeration([key.name for key in keys])}"
 
     def finish(measured: Measured) -> ScalarRelease[Any]:
         figures = count_figures(measured.figures[0][:, 0], part, name="n_unique")

@@ -17,6 +17,7 @@ from dpframe.errors import (
     ParameterError,
     ParameterTypeError,
 )
+from dpframe.table import enumeration
 from dpframe.tally import Contribution, Per
 from dpframe.values import (
     declared_type,
@@ -60,7 +61,7 @@ def chosen(word: object, *, among: Sequence[str], what: str) -> str:
     ParameterError
         If it is another word.
     """
-    allowed = " or ".join(f'"{choice}"' for choice in among)
+    allowed = enumeration([f'"{choice}"' for choice in among], "or")
     if not isinstance(word, str):
         hint = "clipping bounds go to bounds=." if what == "bound" else None
         msg = f"{what} must be {allowed}, not {type(word).__name__}."

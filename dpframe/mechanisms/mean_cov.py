@@ -36,6 +36,7 @@ from dpframe.mechanisms.inputs import (
 from dpframe.noise import DiscreteLaplace
 from dpframe.outlook import Outlook
 from dpframe.second_moments import Layout, NoisySums
+from dpframe.table import enumeration
 from dpframe.tally import COARSE, Ball, Tally, centred
 from dpframe.values import column_type, declared_type, exact_number, numeric_bounds
 
@@ -124,7 +125,7 @@ def mean_cov(
         cost=loss,
         parts=(part,),
         outlook=Outlook(
-            title=f"mean and covariance of {' and '.join(listed)}",
+            title=f"mean and covariance of {enumeration(listed)}",
             column=column_type("value", pl.Float64()),
             schema=MeanCov.table_schema(),
             error=lambda n: _expected(part, contribution, n),

@@ -16,6 +16,7 @@ from dpframe.mechanisms.moments import Moment
 from dpframe.mechanisms.sums import Sum
 from dpframe.outlook import Outlook
 from dpframe.release import TableRelease
+from dpframe.table import enumeration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -165,7 +166,7 @@ def _counts(
         {"count": statistic},
         [["count"]],
         mechanism=mechanism,
-        title=f"count by {' and '.join(names)}",
+        title=f"count by {enumeration(names)}",
         columns=names,
         parameters={"cells": str(cells.size), "other": str(other), "of": str(of)},
     )
@@ -211,7 +212,7 @@ def grouped(
         {name: statistic},
         [[name]],
         mechanism=f"group_by.{kind}",
-        title=f"{what} by {' and '.join(names)}",
+        title=f"{what} by {enumeration(names)}",
         columns=(*names, *(() if kind == "count" else (name,))),
         parameters={"cells": str(cells.size), **parameters},
     )

@@ -313,7 +313,7 @@ MISTAKES: dict[str, tuple[Callable[[Any], object], type, str, str | None]] = {
     "an expression where a column is meant": (
         lambda f: f.dp.group_by("state").mean(pl.col("age"), epsilon=1),
         ParameterTypeError,
-        "not by a Expr",
+        "not by an Expr",
         "derive a column",
     ),
     "an expression as a group": (

@@ -9,7 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from dpframe.table import Table, aligned_lines, cell_text
+from dpframe.table import Table, aligned_lines, cell_text, enumeration
 
 
 @pytest.fixture
@@ -123,3 +123,9 @@ def test_cell_is_text_on_one_line(value: object, text: str) -> None:
 def test_lines_are_aligned_left_or_right() -> None:
     assert aligned_lines([["1", "a"], ["10", "bb"]], right={0}) == [" 1  a", "10  bb"]
     assert aligned_lines([], right={0}) == []
+
+
+def test_names_stand_in_a_sentence() -> None:
+    assert enumeration(["a"]) == "a"
+    assert enumeration(["a", "b"]) == "a and b"
+    assert enumeration(["a", "b", "c"], "or") == "a, b or c"
