@@ -5,10 +5,11 @@ Importing registers ``.dp`` on the frames of both libraries.
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from dpframe.answer import Release
 from dpframe.attach import AccessorConflictWarning, attach, register
-from dpframe.dialects.pandas import PrivatePandas
-from dpframe.dialects.polars import PrivatePolars
 from dpframe.errors import (
     BoundsRequiredError,
     BudgetExceededError,
@@ -35,6 +36,10 @@ from dpframe.privacy.loss import Loss
 from dpframe.release import ScalarRelease, TableRelease
 from dpframe.storage import load
 from dpframe.table import Table
+
+if TYPE_CHECKING:
+    from dpframe.dialects.pandas import PrivatePandas
+    from dpframe.dialects.polars import PrivatePolars
 
 __all__ = [
     "AccessorConflictWarning",
@@ -71,3 +76,16 @@ __all__ = [
 ]
 
 register()
+
+_DIALECTS = {
+    "PrivatePandas": "dpframe.dialects.pandas",
+    "PrivatePolars": "dpframe.dialects.polars",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load the dialects' names when they are first asked for."""
+    if name not in _DIALECTS:
+        msg = f"module 'dpframe' has no attribute {name!r}"
+        raise AttributeError(msg)
+    return getattr(import_module(_DIALECTS[name]), name)

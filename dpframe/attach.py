@@ -13,14 +13,14 @@ import pandas as pd
 import polars as pl
 
 from dpframe.accessor import PrivateNamespace
-from dpframe.dialects.pandas import PrivatePandas
-from dpframe.dialects.polars import PrivatePolars
 from dpframe.errors import NotAttachedError, ParameterTypeError
 from dpframe.frame import PrivateFrame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from dpframe.dialects.pandas import PrivatePandas
+    from dpframe.dialects.polars import PrivatePolars
     from dpframe.privacy.accountant import Accountant
 
 N = TypeVar("N", pl.DataFrame, pl.LazyFrame, pd.DataFrame)
@@ -124,11 +124,16 @@ def attach(
         "bounds": bounds,
         "domain": domain,
     }
-    if isinstance(frame, pl.DataFrame):
-        return PrivatePolars[pl.DataFrame].attach(frame, accountant, **declared)
-    if isinstance(frame, pl.LazyFrame):
+    # A library's dialect and its proofs are loaded with its first frame.
+    if isinstance(frame, (pl.DataFrame, pl.LazyFrame)):
+        from dpframe.dialects.polars import PrivatePolars  # noqa: PLC0415
+
+        if isinstance(frame, pl.DataFrame):
+            return PrivatePolars[pl.DataFrame].attach(frame, accountant, **declared)
         return PrivatePolars[pl.LazyFrame].attach(frame, accountant, **declared)
     if isinstance(frame, pd.DataFrame):
+        from dpframe.dialects.pandas import PrivatePandas  # noqa: PLC0415
+
         return PrivatePandas.attach(frame, accountant, **declared)
     if isinstance(frame, PrivateFrame):
         msg = "This frame is attached already."

@@ -85,8 +85,10 @@ def _cell(tally: Tally) -> dict[str, pl.Expr]:
     """Return the cell code to select; null where the row is in no cell."""
     if not tally.axes:
         return {}
-    found = rows.code(tally.axes).cast(pl.Int64)
-    return {_CELL: found.fill_null(tally.cells - 1) if tally.other else found}
+    found = rows.code(tally.axes)
+    if tally.other:
+        found = found.cast(pl.Int64).fill_null(tally.cells - 1)
+    return {_CELL: found}
 
 
 def _values(tally: Tally) -> dict[str, pl.Expr]:

@@ -152,9 +152,10 @@ def quantities(tally: Tally) -> list[pl.Expr]:
 
 def code(axes: Sequence[Axis]) -> pl.Expr:
     """Return the number of a row's cell, null where it is in none."""
-    combined = _axis_code(axes[0])
-    for axis in axes[1:]:
-        combined = combined * axis.size + _axis_code(axis)
+    first, *others = axes
+    combined = _axis_code(first)
+    for axis in others:
+        combined = combined.cast(pl.Int64) * axis.size + _axis_code(axis)
     return combined
 
 
@@ -169,7 +170,7 @@ def _key_code(column: ColumnType, keys: Sequence[object]) -> pl.Expr:
     if column.kind is Kind.TEXT:
         text = pl.col(column.name).cast(pl.String)
         known = pl.Enum([str(key) for key in keys])
-        return text.cast(known, strict=False).to_physical().cast(pl.Int32)
+        return text.cast(known, strict=False).to_physical()
     points = [column.number(key, what="keys") for key in keys]
     value = number(column)
     if not column.is_whole:

@@ -11,7 +11,6 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
-from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
 
 from dpframe.errors import RandomnessError
 
@@ -85,6 +84,11 @@ def random_bytes(size: int) -> bytes:
         return data
     if size <= _DIRECT:
         return _system_bytes(size)
+    from cryptography.hazmat.primitives.ciphers import (  # noqa: PLC0415 - seldom
+        Cipher,
+        algorithms,
+    )
+
     key, nonce = _system_bytes(32), _system_bytes(16)
     blank = _BLANK[:size] if size <= len(_BLANK) else bytes(size)
     return Cipher(algorithms.ChaCha20(key, nonce), mode=None).encryptor().update(blank)
