@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, cast
 
 from dpframe.accessor.models import Models
@@ -13,6 +14,7 @@ from dpframe.accessor.tables import GroupBy, Grouped, Tables, group_cells
 from dpframe.declare import check_contributions, declare_bounds, declare_domain
 from dpframe.errors import NotProvedAttributeError, ParameterTypeError
 from dpframe.frame import PrivateFrame
+from dpframe.table import enumeration
 
 if TYPE_CHECKING:
     from dpframe.frame import State
@@ -279,7 +281,16 @@ def _no_such_release(name: str) -> AttributeError:
     if name.startswith("_"):
         return AttributeError(name)
     msg = f"There is no release {name!r}. Nothing was released and nothing was spent."
-    return NotProvedAttributeError(msg, step=name, hint=_HINTS.get(name))
+    return NotProvedAttributeError(msg, step=name, hint=_HINTS.get(name) or _near(name))
+
+
+def _near(name: str) -> str:
+    """Return the releases that are named alike, or all that there are."""
+    offered = [each for each in dir(PreviewNamespace) if not each.startswith("_")]
+    near = get_close_matches(name, offered)
+    if near:
+        return f"did you mean {enumeration([f'.dp.{each}' for each in near], 'or')}?"
+    return f"releases are {enumeration(offered)}."
 
 
 _HINTS = {

@@ -300,8 +300,7 @@ class PrivatePandas(PrivateFrame):
             raise NotProvedTypeError(
                 msg,
                 step=f"[{key!r}]",
-                hint=f'write pd.col("{key}") or lambda df: df["{key}"] in a step, '
-                f'[["{key}"]] to select, or .dp for a release.',
+                hint=_column_hint(key),
             )
         msg = f"[...] does not take a {type(key).__name__}."
         raise NotProvedTypeError(
@@ -482,7 +481,10 @@ class PrivatePandas(PrivateFrame):
     # What it refuses
 
     def __getattr__(self, name: str) -> NoReturn:
-        refuse_attribute(name, HINTS)
+        hints: Mapping[str, str] = HINTS
+        if name not in HINTS and not name.startswith("_") and name in self.schema:
+            hints = {name: _column_hint(name)}
+        refuse_attribute(name, hints)
 
     def __setitem__(self, key: object, value: object) -> NoReturn:
         step = f"[{key!r}] = ..."
@@ -614,6 +616,14 @@ def _same_line(before: pl.DataType, after: pl.DataType) -> bool:
 
 def _listed(names: object) -> list[Any]:
     return [names] if isinstance(names, str) else list(cast("list[Any]", names))
+
+
+def _column_hint(name: str) -> str:
+    """Return how a step or a release names a column that was asked for itself."""
+    return (
+        f'write pd.col("{name}") or lambda df: df["{name}"] in a step, '
+        f'[["{name}"]] to select, or .dp for a release.'
+    )
 
 
 def _refuse_options(verb: str, options: Mapping[str, Any]) -> None:

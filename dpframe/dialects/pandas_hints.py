@@ -25,6 +25,7 @@ HINTS: Final[dict[str, str]] = {
     "value_counts": "release it: .dp.value_counts(column, keys=[...], ...).",
     "nunique": "release it: .dp.n_unique(...).",
     "groupby": "release it: .dp.group_by(column, keys=[...]).count(...).",
+    "group_by": "release it: .dp.group_by(column, keys=[...]).count(...).",
     "pivot_table": "release it: .dp.contingency(columns, ...).",
     "corr": "release it: .dp.mean_cov(columns, ...).corr().",
     "cov": "release it: .dp.mean_cov(columns, ...).",

@@ -39,6 +39,7 @@ _HINTS: Final[dict[str, str]] = {
     "describe": ".dp.agg(..., epsilon=...), after .dp.bounds(...).",
     "corr": ".dp.mean_cov(columns, epsilon=...).corr().",
     "group_by": ".dp.group_by(column, keys=[...]).count(epsilon=...).",
+    "groupby": ".dp.group_by(column, keys=[...]).count(epsilon=...).",
     "partition_by": ".dp.group_by(column, keys=[...]).",
     "hist": ".dp.histogram(column, bins=..., epsilon=...).",
     "plot": "plot a release: .dp.histogram(column, bins=..., epsilon=...).plot().",

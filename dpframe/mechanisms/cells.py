@@ -255,7 +255,10 @@ def _bin_axis(
     if isinstance(bins, (int, np.integer)) and not isinstance(bins, bool):
         if carried is None:
             msg = f"{bins} bins need the bounds of column {column.name!r}."
-            hint = f"write .dp.bounds({{{column.name!r}: (low, high)}}), or pass edges."
+            hint = (
+                f"write .dp.bounds({{{column.name!r}: (low, high)}}), or pass the "
+                "edges as bins=[...]."
+            )
             raise BoundsRequiredError(msg, hint=hint)
         return _even_bins(column, int(cast("int", bins)), carried)
     if isinstance(bins, bool):

@@ -436,6 +436,12 @@ MISTAKES: dict[str, tuple[Callable[[Any], object], type, str, str | None]] = {
         "exclude each other",
         None,
     ),
+    "a number of bins without bounds": (
+        lambda f: f.dp.histogram("day", bins=3, epsilon=1),
+        BoundsRequiredError,
+        "3 bins need the bounds",
+        "edges as bins=[...]",
+    ),
     "unsorted edges": (
         lambda f: f.dp.histogram("age", bins=[3, 1, 2], epsilon=1),
         ParameterError,
@@ -647,6 +653,18 @@ MISTAKES: dict[str, tuple[Callable[[Any], object], type, str, str | None]] = {
         BoundsRequiredError,
         "'day' are needed and not declared",
         ".dp.bounds({'day': (low, high)})",
+    ),
+    "a release that is spelt otherwise": (
+        lambda f: f.dp.meen("age", epsilon=1),
+        NotProvedError,
+        "'meen'",
+        "did you mean .dp.mean?",
+    ),
+    "a release that there is not": (
+        lambda f: f.dp.preview.kurtosis("age", epsilon=1),
+        NotProvedError,
+        "'kurtosis'",
+        "releases are agg, contingency, count,",
     ),
     "a release there is not": (
         lambda f: f.dp.groupby("state"),

@@ -299,6 +299,12 @@ def test_rename_refuses_to_make_two_columns_one() -> None:
 # What it refuses
 
 
+def test_a_column_as_an_attribute_is_refused_with_how_to_name_it() -> None:
+    with pytest.raises(AttributeError) as caught:
+        _ = attach(people()).age
+    assert 'pd.col("age")' in str(caught.value)
+
+
 @pytest.mark.parametrize("name", [*HINTS, "frobnicate", "to_sql"])
 def test_what_reads_rows_is_refused_as_an_attribute_with_a_hint(name: str) -> None:
     with pytest.raises(NotProvedAttributeError) as caught:
