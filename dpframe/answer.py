@@ -213,7 +213,8 @@ class Release(ABC, Generic[N]):
         FileExistsError
             If the file exists and `overwrite` is False.
         ParameterError
-            For a test release, which guarantees nothing.
+            For a test release, which guarantees nothing, and for the suffix of
+            another format, such as ``.csv``.
         """
         from dpframe.storage import save  # noqa: PLC0415 - it knows every kind
 

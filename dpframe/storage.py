@@ -38,6 +38,8 @@ _KINDS: Final[Mapping[str, type[Release[Any]]]] = {
     "ScalarRelease": ScalarRelease,
     "TableRelease": TableRelease,
 }
+_FORMATS: Final = frozenset({".csv", ".json", ".parquet", ".tsv", ".xlsx"})
+"""Endings that promise a reader a format; another is the caller's own."""
 _KEY: Final = "dpframe"
 _FORMAT: Final = 1
 _PARQUET: Final = b"PAR1"
@@ -64,9 +66,16 @@ def save(
     keys: pl.DataFrame | None = parts.pop("keys", None)
     alone = isinstance(release, ScalarRelease)
     target = Path(path)
+    suffix = ".json" if alone else ".parquet"
     if not target.suffix:
-        suffix = ".json" if alone else ".parquet"
         target = target.with_name(target.name + suffix)
+    elif target.suffix.lower() in _FORMATS - {suffix}:
+        msg = f"This release is saved as {suffix[1:]}, not as {target.suffix[1:]}."
+        hint = (
+            f"save it as {target.with_suffix(suffix).name}; to_pandas() and "
+            "to_polars() write other formats."
+        )
+        raise ParameterError(msg, hint=hint)
     if target.exists() and not overwrite:
         msg = f"{target} exists; pass overwrite=True to replace it."
         raise FileExistsError(msg)

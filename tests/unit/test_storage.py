@@ -233,6 +233,27 @@ def test_a_suffix_of_the_callers_own_is_kept(
     assert load(path).value.to_dict(as_series=False) == {"g": [1], "count": [4]}
 
 
+@pytest.mark.parametrize(
+    ("name", "hint"), [("count.csv", "count.parquet"), ("count.JSON", "count.parquet")]
+)
+def test_a_table_is_not_saved_under_the_ending_of_another_format(
+    made: SimpleNamespace, tmp_path: Path, name: str, hint: str
+) -> None:
+    table = made.table({"g": [1]}, made.figures([4]))
+    with pytest.raises(ParameterError, match="saved as parquet, not as") as caught:
+        table.save(tmp_path / name)
+    assert hint in str(caught.value)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_figure_is_not_saved_as_a_table(
+    made: SimpleNamespace, tmp_path: Path
+) -> None:
+    with pytest.raises(ParameterError, match="saved as json, not as parquet"):
+        made.scalar(1).save(tmp_path / "count.parquet")
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_test_release_is_not_saved(made: SimpleNamespace, tmp_path: Path) -> None:
     release = ScalarRelease(
         figures=made.figures([1]),
