@@ -5,8 +5,7 @@ Importing registers ``.dp`` on the frames of both libraries.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dpframe.answer import Release
 from dpframe.attach import AccessorConflictWarning, attach, register
@@ -77,15 +76,16 @@ __all__ = [
 
 register()
 
-_DIALECTS = {
-    "PrivatePandas": "dpframe.dialects.pandas",
-    "PrivatePolars": "dpframe.dialects.polars",
-}
 
+def __getattr__(name: str) -> object:
+    """Load a dialect when its frames' class is first asked for."""
+    if name == "PrivatePandas":
+        from dpframe.dialects.pandas import PrivatePandas  # noqa: PLC0415
 
-def __getattr__(name: str) -> Any:
-    """Load the dialects' names when they are first asked for."""
-    if name not in _DIALECTS:
-        msg = f"module 'dpframe' has no attribute {name!r}"
-        raise AttributeError(msg)
-    return getattr(import_module(_DIALECTS[name]), name)
+        return PrivatePandas
+    if name == "PrivatePolars":
+        from dpframe.dialects.polars import PrivatePolars  # noqa: PLC0415
+
+        return PrivatePolars
+    msg = f"module 'dpframe' has no attribute {name!r}"
+    raise AttributeError(msg)
