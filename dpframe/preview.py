@@ -6,6 +6,7 @@ import html
 import math
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from dpframe.answer import PRINTED
@@ -135,13 +136,17 @@ class Preview(Generic[R]):
             each = " each" if outlook.cells > 1 else ""
             shown = f"± {error_text(outlook.column, width)}{outlook.unit}"
             parts.append(f"{shown}{per_row}{each}")
-        parts.append(f"{self.cost} of {self._left()} left")
+        amount, left = self._amounts()
+        fits = "" if amount <= left else ", too much"
+        parts.append(f"{self.cost} of {decimal_text(left, ROUND_FLOOR)} left{fits}")
         return f"Preview({', '.join(parts)}, nothing spent)"
 
     def _repr_html_(self) -> str:
         return f"<div>{html.escape(repr(self))}</div>"
 
-    def _left(self) -> str:
-        left = self.frame.private_state.accountant.remaining
-        amount = left.epsilon if left.epsilon is not None else left.rho
-        return "0" if not amount else decimal_text(amount, ROUND_FLOOR)
+    def _amounts(self) -> tuple[Fraction, Fraction]:
+        """Return what it costs and what is left, in the budget's own measure."""
+        cost, left = self.cost, self.frame.private_state.accountant.remaining
+        if left.epsilon is None:
+            return cost.rho or Fraction(0), left.rho or Fraction(0)
+        return cost.epsilon or Fraction(0), left.epsilon

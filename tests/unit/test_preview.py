@@ -61,6 +61,13 @@ def test_what_is_left_is_rounded_down() -> None:
     assert "of 0 left" in repr(preview(title="count", spent="3"))
 
 
+def test_a_preview_that_the_budget_does_not_allow_says_so() -> None:
+    enough = repr(preview(title="count", spent="2.7"))
+    assert enough.endswith("ε=0.3 of 0.3 left, nothing spent)")
+    short = repr(preview(title="count", spent="2.71"))
+    assert short.endswith("ε=0.3 of 0.29 left, too much, nothing spent)")
+
+
 def test_an_error_that_depends_on_the_rows_prints_as_a_formula_of_them() -> None:
     unknown = preview(title="mean of x", error=of_rows, unit=" steps")
     assert repr(unknown) == (
