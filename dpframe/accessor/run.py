@@ -44,6 +44,10 @@ class Runner(Generic[N]):
     def __init__(self, frame: PrivateFrame) -> None:
         self._frame = frame
 
+    def __repr__(self) -> str:
+        offered = [name for name in dir(type(self)) if not name.startswith("_")]
+        return f"{type(self).__name__}({', '.join(offered)})"
+
     def _run(self, plan: Callable[[Loss], Query[R]], goal: Goal | Loss) -> R:
         return release(self._frame, planned(plan, goal))
 

@@ -182,3 +182,11 @@ def test_every_release_can_be_previewed() -> None:
     groups = {n for n in dir(frame.dp.group_by("female")) if not n.startswith("_")}
     previewed = frame.dp.preview.group_by("female")
     assert groups == {n for n in dir(previewed) if not n.startswith("_")}
+
+
+def test_what_has_releases_prints_them(host: Host) -> None:
+    frame = private(host)
+    assert "count, detach, domain, group_by, histogram, mean," in repr(frame.dp)
+    assert "histogram, mean, mean_cov" in repr(frame.dp.preview)
+    groups = frame.dp.group_by("female")
+    assert repr(groups) == "GroupBy(agg, count, mean, std, sum, var)"
