@@ -294,6 +294,10 @@ def _near(name: str) -> str:
 
 
 _HINTS = {
+    **dict.fromkeys(
+        ("median", "quantile", "min", "max"),
+        "not offered; .dp.histogram(column, bins=..., epsilon=...) shows the spread.",
+    ),
     "attach": "the frame is attached already; .dp.detach() gives it back.",
     "groupby": "write .dp.group_by(column, keys=[...]).",
     "average": "write .dp.mean(column, epsilon=...).",

@@ -660,6 +660,12 @@ MISTAKES: dict[str, tuple[Callable[[Any], object], type, str, str | None]] = {
         "'meen'",
         "did you mean .dp.mean?",
     ),
+    "a median, which is no mean": (
+        lambda f: f.dp.median("age", epsilon=1),
+        NotProvedError,
+        "'median'",
+        ".dp.histogram(column, bins=",
+    ),
     "a release that there is not": (
         lambda f: f.dp.preview.kurtosis("age", epsilon=1),
         NotProvedError,
