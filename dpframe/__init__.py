@@ -28,12 +28,12 @@ from dpframe.errors import (
     RandomnessError,
 )
 from dpframe.frame import PrivateFrame
+from dpframe.load import load
 from dpframe.mean_cov import MeanCov
 from dpframe.preview import Preview
 from dpframe.privacy.accountant import Accountant
 from dpframe.privacy.loss import Loss
 from dpframe.release import ScalarRelease, TableRelease
-from dpframe.storage import load
 from dpframe.table import Table
 
 if TYPE_CHECKING:

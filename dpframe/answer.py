@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import html
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, NoReturn, TypeVar
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Final,
+    Generic,
+    NamedTuple,
+    NoReturn,
+    TypeVar,
+)
 
 from dpframe.errors import ParameterTypeError
 from dpframe.goal import checked_confidence
 from dpframe.hosts import handed_out, with_columns
+from dpframe.storage import save
 from dpframe.table import cell_text
 
 if TYPE_CHECKING:
@@ -162,6 +172,9 @@ class Release(ABC, Generic[N]):
         """Return what stands below the headline, as HTML."""
         return ""
 
+    suffix: ClassVar[str] = ".parquet"
+    """The ending of a saved file: what has rows is Parquet."""
+
     # Conversions
 
     def to_native(self, interval: float | None = None) -> N:
@@ -216,8 +229,6 @@ class Release(ABC, Generic[N]):
             For a test release, which guarantees nothing, and for the suffix of
             another format, such as ``.csv``.
         """
-        from dpframe.storage import save  # noqa: PLC0415 - it knows every kind
-
         return save(self, path, overwrite=overwrite)
 
     def handed_out(self) -> N:

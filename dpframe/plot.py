@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 import polars as pl
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from dpframe.figures import Figures
-    from dpframe.labelled import Labelled
-    from dpframe.release import ScalarRelease, TableRelease
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -38,7 +36,64 @@ _WHISKER: Final[dict[str, Any]] = {"fmt": "none", "ecolor": "0.35", "capsize": 3
 _POINT: Final[dict[str, Any]] = {"fmt": "o", "capsize": 3}
 
 
-def plot_scalar(release: ScalarRelease[Any], ax: Axes | None = None) -> Axes:
+class Drawn(Protocol):
+    """What every picture takes from a release."""
+
+    @property
+    def title(self) -> str:
+        """What was released, in words."""
+        ...
+
+    def to_polars(self, interval: float | None = None) -> pl.DataFrame:
+        """Return the table, with the ends of the intervals at a confidence."""
+        ...
+
+
+class OneFigure(Drawn, Protocol):
+    """A release of one figure."""
+
+    @property
+    def figures(self) -> Figures:
+        """The figure and its error."""
+        ...
+
+
+class CellFigures(Drawn, Protocol):
+    """A release of figures in cells."""
+
+    @property
+    def figures(self) -> tuple[Figures, ...]:
+        """The measures."""
+        ...
+
+    @property
+    def keys(self) -> pl.DataFrame:
+        """The key columns, one row per cell."""
+        ...
+
+
+class LabelledMatrix(Protocol):
+    """A square matrix with names, whose entries know their errors."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns, in order."""
+        ...
+
+    def __len__(self) -> int:
+        """Return the number of columns."""
+        ...
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:  # noqa: FBT001 - numpy's protocol
+        """Return the values, square."""
+        ...
+
+    def shown(self, *places: int) -> str:
+        """Return one entry and its error as text."""
+        ...
+
+
+def plot_scalar(release: OneFigure, ax: Axes | None = None) -> Axes:
     """Draw one figure as a point with its 95% error bar.
 
     Raises
@@ -58,7 +113,7 @@ def plot_scalar(release: ScalarRelease[Any], ax: Axes | None = None) -> Axes:
     return axes
 
 
-def plot_table(release: TableRelease[Any], ax: Axes | None = None) -> Axes:
+def plot_table(release: CellFigures, ax: Axes | None = None) -> Axes:
     """Draw every cell with its 95% error bar.
 
     A measure of whole numbers is drawn as bars, any other as points. Bins keep
@@ -117,7 +172,7 @@ def _name_dates(axis: Any, figures: Figures) -> None:
         axis.set_major_formatter(_matplotlib("dates").ConciseDateFormatter(locator))
 
 
-def _places(axes: Axes, release: TableRelease[Any]) -> tuple[Array, Array]:
+def _places(axes: Axes, release: CellFigures) -> tuple[Array, Array]:
     """Return where the cells lie on the axis and how wide they are; name them."""
     keys = release.keys
     left, right = keys.columns[:2] if keys.width == 2 else ("", "")  # noqa: PLR2004 - an edge on either side
@@ -145,7 +200,7 @@ def _places(axes: Axes, release: TableRelease[Any]) -> tuple[Array, Array]:
     return places, np.ones(len(places))
 
 
-def plot_matrix(matrix: Labelled, ax: Axes | None = None) -> Axes:
+def plot_matrix(matrix: LabelledMatrix, ax: Axes | None = None) -> Axes:
     """Draw correlations as a coloured grid, each entry with its 95% error.
 
     Raises

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 
 import numpy as np
 import polars as pl
@@ -57,6 +57,9 @@ class ScalarRelease(Release[N]):
     """
 
     __slots__ = ("_figures", "_sampling")
+
+    suffix: ClassVar[str] = ".json"
+    """The ending of a saved file: one figure is JSON."""
 
     __array_ufunc__ = None  # numpy leaves sums with a release to it, which refuses
 

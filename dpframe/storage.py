@@ -14,36 +14,31 @@ import io
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 from uuid import uuid4
 
 import polars as pl
 import pyarrow as pa
 
 from dpframe.errors import ParameterError
-from dpframe.exact_json import from_json, to_json
+from dpframe.exact_json import to_json
 from dpframe.hosts import StoredHost
-from dpframe.mean_cov import MeanCov
-from dpframe.measure import Measured
-from dpframe.release import ScalarRelease, TableRelease
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from os import PathLike
 
-    from dpframe.answer import Release
+    from dpframe.privacy.loss import Loss
+    from dpframe.provenance import Provenance
 
-_KINDS: Final[Mapping[str, type[Release[Any]]]] = {
-    "MeanCov": MeanCov,
-    "ScalarRelease": ScalarRelease,
-    "TableRelease": TableRelease,
-}
 _FORMATS: Final = frozenset({".csv", ".json", ".parquet", ".tsv", ".xlsx"})
 """Endings that promise a reader a format; another is the caller's own."""
 _KEY: Final = "dpframe"
-_FORMAT: Final = 1
+FORMAT: Final = 1
 _PARQUET: Final = b"PAR1"
-_BROKEN: Final = (
+
+
+BROKEN: Final[tuple[type[Exception], ...]] = (
     ArithmeticError,
     AttributeError,
     LookupError,
@@ -55,8 +50,48 @@ _BROKEN: Final = (
 """What reading a file that is no saved release may raise."""
 
 
+class Storable(Protocol):
+    """What a release tells of itself to be written down."""
+
+    @property
+    def title(self) -> str:
+        """What was released, in words."""
+        ...
+
+    @property
+    def value(self) -> Any:
+        """The answer."""
+        ...
+
+    @property
+    def cost(self) -> Loss:
+        """The privacy loss."""
+        ...
+
+    @property
+    def provenance(self) -> Provenance:
+        """How it came about."""
+        ...
+
+    @property
+    def guarantee(self) -> str:
+        """The guarantee, in one sentence."""
+        ...
+
+    suffix: ClassVar[str]
+    """``".json"`` for a single figure, ``".parquet"`` for what has rows."""
+
+    def saved_parts(self) -> dict[str, Any]:
+        """Return what it is rebuilt from."""
+        ...
+
+    def handed_out(self) -> Any:
+        """Return its native table."""
+        ...
+
+
 def save(
-    release: Release[Any], path: str | PathLike[str], *, overwrite: bool = False
+    release: Storable, path: str | PathLike[str], *, overwrite: bool = False
 ) -> Path:
     """Write a release to a file; see `Release.save`."""
     if release.provenance.is_test:
@@ -64,9 +99,7 @@ def save(
         raise ParameterError(msg, hint="release again outside of dpframe.testing.")
     parts = release.saved_parts()
     keys: pl.DataFrame | None = parts.pop("keys", None)
-    alone = isinstance(release, ScalarRelease)
-    target = Path(path)
-    suffix = ".json" if alone else ".parquet"
+    target, suffix = Path(path), release.suffix
     if not target.suffix:
         target = target.with_name(target.name + suffix)
     elif target.suffix.lower() in _FORMATS - {suffix}:
@@ -80,7 +113,7 @@ def save(
         msg = f"{target} exists; pass overwrite=True to replace it."
         raise FileExistsError(msg)
     said = {
-        "format": _FORMAT,
+        "format": FORMAT,
         "kind": type(release).__name__,
         "cost": to_json(release.cost),
         "provenance": to_json(release.provenance),
@@ -89,7 +122,7 @@ def save(
     }
     if keys is not None:
         said["keys"] = [to_json(dtype) for dtype in keys.dtypes]
-    if alone:
+    if suffix == ".json":
         document = {**_plainly(release), _KEY: said}
         text = json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False)
         _replace(target, text.encode())
@@ -98,62 +131,7 @@ def save(
     return target
 
 
-def load(path: str | PathLike[str]) -> Release[Any]:
-    """Read a release that was saved.
-
-    Parameters
-    ----------
-    path : path-like
-        A file that `Release.save` wrote.
-
-    Returns
-    -------
-    Release
-        Of the same kind, with the same figures, errors, cost and provenance.
-
-    Raises
-    ------
-    ParameterError
-        If the file is not a saved release, or was saved by a newer version.
-
-    Privacy
-    -------
-    Nothing is charged: the release was paid for when it was made.
-    """
-    content = Path(path).read_bytes()
-    try:
-        said, table = _read(content)
-        return _rebuilt(said, table)
-    except ParameterError as error:
-        msg = f"{path} cannot be read: {error}"
-        raise ParameterError(msg) from None
-    except _BROKEN:
-        msg = f"{path} is not a release that was saved."
-        raise ParameterError(msg, hint="write one with release.save(path).") from None
-
-
-def _rebuilt(said: Mapping[str, Any], table: pl.DataFrame | None) -> Release[Any]:
-    kind: Any = _KINDS.get(said["kind"])
-    if said["format"] != _FORMAT or kind is None:
-        msg = "it was saved by another version of dpframe."
-        raise ParameterError(msg, hint="a newer version can read it.")
-    parts = {name: from_json(part) for name, part in said["parts"].items()}
-    if table is not None and "keys" in said:
-        dtypes = [from_json(dtype) for dtype in said["keys"]]
-        names = table.columns[: len(dtypes)]
-        parts["keys"] = table.select(names).cast(dict(zip(names, dtypes, strict=True)))
-    measured = Measured(
-        figures=(),
-        cost=from_json(said["cost"]),
-        provenance=from_json(said["provenance"]),
-    )
-    release: Release[Any] = kind(
-        **parts, measured=measured, host=from_json(said["host"])
-    )
-    return release
-
-
-def _read(content: bytes) -> tuple[Any, pl.DataFrame | None]:
+def read(content: bytes) -> tuple[Any, pl.DataFrame | None]:
     """Return what a file says of itself, and its table where it has one."""
     if content[:4] == _PARQUET:
         said = pl.read_parquet_metadata(io.BytesIO(content))
@@ -161,7 +139,7 @@ def _read(content: bytes) -> tuple[Any, pl.DataFrame | None]:
     return json.loads(content)[_KEY], None
 
 
-def _plainly(release: Release[Any]) -> dict[str, Any]:
+def _plainly(release: Storable) -> dict[str, Any]:
     """Return a figure in words and numbers for whoever opens the file."""
     value: Any = release.value
     return {

@@ -19,9 +19,9 @@ from dpframe.exact_json import from_json, to_json
 from dpframe.figures import GridError, WeightedError
 from dpframe.hosts import StoredHost
 from dpframe.intervals import Sampling
+from dpframe.load import load
 from dpframe.noise import DiscreteLaplace, MaxNorm
 from dpframe.release import ScalarRelease, TableRelease
-from dpframe.storage import load
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
