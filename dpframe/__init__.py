@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dpframe.answer import Release
 from dpframe.attach import AccessorConflictWarning, attach, register
 from dpframe.errors import (
     BoundsRequiredError,
@@ -28,12 +27,14 @@ from dpframe.errors import (
     RandomnessError,
 )
 from dpframe.frame import PrivateFrame
-from dpframe.load import load
-from dpframe.mean_cov import MeanCov
 from dpframe.preview import Preview
 from dpframe.privacy.accountant import Accountant
 from dpframe.privacy.loss import Loss
-from dpframe.release import ScalarRelease, TableRelease
+from dpframe.releases.answer import Release
+from dpframe.releases.load import load
+from dpframe.releases.mean_cov import MeanCov
+from dpframe.releases.scalar import ScalarRelease
+from dpframe.releases.tabular import TableRelease
 from dpframe.table import Table
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from dpframe.release import TableRelease
+    from dpframe.releases.tabular import TableRelease
 
 DECADES: Final = range(0, 70, 10)
 SHARES: Final = (0, 25, 50, 95, 100)

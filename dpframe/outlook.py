@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from dpframe.figures import ErrorLaw
+    from dpframe.releases.figures import ErrorLaw
     from dpframe.values import ColumnType
 
 

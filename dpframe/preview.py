@@ -9,14 +9,13 @@ from decimal import ROUND_FLOOR
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from dpframe.answer import PRINTED
 from dpframe.errors import ParameterError
-from dpframe.figures import RootError, column_length
 from dpframe.goal import checked_confidence, checked_rows
 from dpframe.measure import release
-from dpframe.noise_law import NoiseLaw
 from dpframe.privacy.loss import decimal_text
-from dpframe.rounding import error_text
+from dpframe.releases.figures import PRINTED, RootError, column_length
+from dpframe.releases.noise_law import NoiseLaw
+from dpframe.releases.rounding import error_text
 from dpframe.table import cell_text
 
 if TYPE_CHECKING:
@@ -24,10 +23,10 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from dpframe.figures import ErrorLaw
     from dpframe.frame import PrivateFrame
     from dpframe.measure import Query
     from dpframe.privacy.loss import Loss
+    from dpframe.releases.figures import ErrorLaw
 
 R = TypeVar("R")
 

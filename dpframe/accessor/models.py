@@ -12,8 +12,8 @@ from dpframe.mechanisms.mean_cov import mean_cov
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dpframe.mean_cov import MeanCov
     from dpframe.privacy.loss import Amount
+    from dpframe.releases.mean_cov import MeanCov
 
 N = TypeVar("N")
 

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dpframe.privacy.loss import Amount
-    from dpframe.release import ScalarRelease, TableRelease
+    from dpframe.releases.scalar import ScalarRelease
+    from dpframe.releases.tabular import TableRelease
 
 N = TypeVar("N")
 

@@ -21,10 +21,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpframe.frame import PrivateFrame
-    from dpframe.mean_cov import MeanCov
     from dpframe.measure import Query
     from dpframe.privacy.loss import Loss
-    from dpframe.release import ScalarRelease, TableRelease
+    from dpframe.releases.mean_cov import MeanCov
+    from dpframe.releases.scalar import ScalarRelease
+    from dpframe.releases.tabular import TableRelease
 
 N = TypeVar("N")
 P = ParamSpec("P")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dpframe.measure import Query
     from dpframe.mechanisms.cells import Cells
     from dpframe.privacy.loss import Amount, Loss
-    from dpframe.release import TableRelease
+    from dpframe.releases.tabular import TableRelease
 
 N = TypeVar("N")
 R = TypeVar("R")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dpframe.measure import Query
     from dpframe.mechanisms.statistic import Statistic
     from dpframe.privacy.loss import Loss
-    from dpframe.release import TableRelease
+    from dpframe.releases.tabular import TableRelease
 
 KINDS: Final = ("count", "sum", "mean", "var", "std")
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpframe.figures import COUNT, Figures, GridError
 from dpframe.measure import Block, Part, Query
 from dpframe.mechanisms.inputs import (
     chosen,
@@ -26,15 +25,16 @@ from dpframe.mechanisms.inputs import (
 )
 from dpframe.mechanisms.scalar import scalar_query
 from dpframe.outlook import Outlook
-from dpframe.release import ScalarRelease
+from dpframe.releases.figures import COUNT, Figures, GridError
+from dpframe.releases.scalar import ScalarRelease
 from dpframe.table import enumeration
 from dpframe.tally import Contribution, Distinct, Per, Tally
 
 if TYPE_CHECKING:
-    from dpframe.figures import ErrorLaw
     from dpframe.frame import PrivateFrame
     from dpframe.measure import Measured
     from dpframe.privacy.loss import Loss
+    from dpframe.releases.figures import ErrorLaw
     from dpframe.tally import Axis
     from dpframe.values import ColumnType
 

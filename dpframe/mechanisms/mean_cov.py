@@ -19,8 +19,6 @@ import polars as pl
 
 from dpframe.declare import find_column
 from dpframe.errors import ParameterError, ParameterTypeError
-from dpframe.figures import equal_quantile
-from dpframe.mean_cov import MeanCov
 from dpframe.measure import LAPLACE, MAX_NORM, Block, Part, Query
 from dpframe.mechanisms.bernstein_pair import PAIR, bernstein_part
 from dpframe.mechanisms.cells import mapping_of
@@ -35,17 +33,19 @@ from dpframe.mechanisms.inputs import (
 )
 from dpframe.noise import DiscreteLaplace
 from dpframe.outlook import Outlook
-from dpframe.second_moments import Layout, NoisySums
+from dpframe.releases.figures import equal_quantile
+from dpframe.releases.mean_cov import MeanCov
+from dpframe.releases.second_moments import Layout, NoisySums
 from dpframe.table import enumeration
 from dpframe.tally import COARSE, Ball, Tally, centred
 from dpframe.values import column_type, declared_type, exact_number, numeric_bounds
 
 if TYPE_CHECKING:
-    from dpframe.figures import ErrorLaw
     from dpframe.frame import PrivateFrame
     from dpframe.measure import Measured
     from dpframe.noise import Noise
     from dpframe.privacy.loss import Loss
+    from dpframe.releases.figures import ErrorLaw
     from dpframe.tally import Contribution, Quantity
     from dpframe.values import ColumnType
 

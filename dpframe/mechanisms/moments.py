@@ -15,8 +15,6 @@ import numpy as np
 import polars as pl
 
 from dpframe.errors import ParameterTypeError
-from dpframe.figures import COUNT, Figures, RootError, WeightedError, equal_quantile
-from dpframe.intervals import Sampling
 from dpframe.measure import Block, Part
 from dpframe.mechanisms.inputs import (
     chosen,
@@ -27,15 +25,23 @@ from dpframe.mechanisms.inputs import (
 from dpframe.mechanisms.scalar import scalar_query
 from dpframe.mechanisms.sums import sum_line
 from dpframe.noise import DiscreteLaplace
+from dpframe.releases.figures import (
+    COUNT,
+    Figures,
+    RootError,
+    WeightedError,
+    equal_quantile,
+)
+from dpframe.releases.intervals import Sampling
 from dpframe.tally import Per, Tally, unit_interval
 from dpframe.values import Kind, column_type
 
 if TYPE_CHECKING:
-    from dpframe.figures import ErrorLaw
     from dpframe.frame import PrivateFrame
     from dpframe.measure import Query
     from dpframe.privacy.loss import Loss
-    from dpframe.release import ScalarRelease
+    from dpframe.releases.figures import ErrorLaw
+    from dpframe.releases.scalar import ScalarRelease
     from dpframe.tally import Axis, Contribution, Quantity
     from dpframe.values import Bounds, ColumnType
 

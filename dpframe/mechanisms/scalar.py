@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dpframe.measure import Query
 from dpframe.mechanisms.inputs import pure_epsilon
 from dpframe.outlook import Outlook
-from dpframe.release import ScalarRelease
+from dpframe.releases.scalar import ScalarRelease
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

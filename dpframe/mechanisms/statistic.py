@@ -13,9 +13,9 @@ import numpy as np
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from dpframe.figures import ErrorLaw, Figures
-    from dpframe.intervals import Sampling
     from dpframe.measure import Part
+    from dpframe.releases.figures import ErrorLaw, Figures
+    from dpframe.releases.intervals import Sampling
     from dpframe.tally import Axis
     from dpframe.values import ColumnType
 

@@ -14,7 +14,6 @@ import numpy as np
 import polars as pl
 
 from dpframe.errors import BoundsRequiredError, ParameterError, ParameterTypeError
-from dpframe.figures import Figures, GridError
 from dpframe.measure import Block, Part
 from dpframe.mechanisms.inputs import (
     chosen,
@@ -23,15 +22,16 @@ from dpframe.mechanisms.inputs import (
     unit_contribution,
 )
 from dpframe.mechanisms.scalar import scalar_query
+from dpframe.releases.figures import Figures, GridError
 from dpframe.tally import WIDEST_TOTAL, Per, Tally, whole
 from dpframe.values import ColumnType, Kind, column_type
 
 if TYPE_CHECKING:
-    from dpframe.figures import ErrorLaw
     from dpframe.frame import PrivateFrame
     from dpframe.measure import Query
     from dpframe.privacy.loss import Loss
-    from dpframe.release import ScalarRelease
+    from dpframe.releases.figures import ErrorLaw
+    from dpframe.releases.scalar import ScalarRelease
     from dpframe.tally import Axis, Contribution, Quantity
     from dpframe.values import Bounds
 

@@ -15,7 +15,7 @@ from dpframe.mechanisms.inputs import flag, listed_columns, pure_epsilon
 from dpframe.mechanisms.moments import Moment
 from dpframe.mechanisms.sums import Sum
 from dpframe.outlook import Outlook
-from dpframe.release import TableRelease
+from dpframe.releases.tabular import TableRelease
 from dpframe.table import enumeration
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from checks.power import confirmed, covers, draws
 from checks.releases import seen
 from checks.truths import KEYS, SHAPES, Truth, truth
 
-from dpframe.intervals import ends
+from dpframe.releases.intervals import ends
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,12 +8,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dpframe.figures import COUNT, Figures, GridError
 from dpframe.measure import Measured
 from dpframe.noise import DiscreteLaplace
 from dpframe.privacy.loss import Loss
 from dpframe.provenance import Provenance
-from dpframe.release import ScalarRelease, TableRelease
+from dpframe.releases.figures import COUNT, Figures, GridError
+from dpframe.releases.scalar import ScalarRelease
+from dpframe.releases.tabular import TableRelease
 from dpframe.values import ColumnType, column_type
 
 if TYPE_CHECKING:

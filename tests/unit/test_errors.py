@@ -22,7 +22,7 @@ from dpframe import (
     ParameterError,
     ParameterTypeError,
 )
-from tests.unit.releases import DATA, DECLARED, GOALS, LOSSES
+from checks.asked import DATA, DECLARED, GOALS, LOSSES
 
 if TYPE_CHECKING:
     from collections.abc import Callable

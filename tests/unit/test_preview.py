@@ -10,12 +10,12 @@ import pytest
 
 import dpframe.preview
 from dpframe.errors import ParameterError
-from dpframe.figures import COUNT, GridError
 from dpframe.noise import DiscreteLaplace
 from dpframe.outlook import Outlook
 from dpframe.preview import Preview
 from dpframe.privacy.accountant import Accountant, Event
 from dpframe.privacy.loss import Loss
+from dpframe.releases.figures import COUNT, GridError
 from dpframe.values import column_type
 
 COST = Loss(epsilon=Fraction(3, 10))

@@ -12,7 +12,7 @@ import pytest
 import dpframe
 from dpframe import ParameterError
 from dpframe.testing import recording
-from tests.unit.releases import DATA, DECLARED, LOSSES
+from checks.asked import DATA, DECLARED, LOSSES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,7 +13,7 @@ import dpframe
 from dpframe import NotProvedError, ParameterError, Preview
 from dpframe.accessor.namespace import PreviewNamespace
 from dpframe.testing import recording
-from tests.unit.releases import DATA, DECLARED, GOALS, LOSSES
+from checks.asked import DATA, DECLARED, GOALS, LOSSES
 
 if TYPE_CHECKING:
     from tests.conftest import Host

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from dpframe.figures import Figures
+    from dpframe.releases.figures import Figures
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

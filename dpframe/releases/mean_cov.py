@@ -11,25 +11,31 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import numpy as np
 import polars as pl
 
-from dpframe.answer import PRINTED, Release
-from dpframe.figures import Figures, SimulatedError
 from dpframe.goal import checked_confidence
-from dpframe.hosts import StoredHost
-from dpframe.intervals import Sampling, ends
-from dpframe.labelled import Labelled
 from dpframe.measure import Measured
-from dpframe.noise_law import NoiseLaw
-from dpframe.plot import plot_matrix
-from dpframe.release import ScalarRelease
-from dpframe.rounding import shown_cell
-from dpframe.second_moments import Layout, Moments, NoisySums, correlation, projected
+from dpframe.releases.answer import Release
+from dpframe.releases.figures import PRINTED, Figures, SimulatedError
+from dpframe.releases.hosts import StoredHost
+from dpframe.releases.intervals import Sampling, ends
+from dpframe.releases.labelled import Labelled
+from dpframe.releases.noise_law import NoiseLaw
+from dpframe.releases.plot import plot_matrix
+from dpframe.releases.rounding import shown_cell
+from dpframe.releases.scalar import ScalarRelease
+from dpframe.releases.second_moments import (
+    Layout,
+    Moments,
+    NoisySums,
+    correlation,
+    projected,
+)
 from dpframe.table import Table, aligned_lines, enumeration, html_table
 from dpframe.values import column_type
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from dpframe.hosts import Host
+    from dpframe.releases.hosts import Host
 
 N = TypeVar("N")
 Array = np.ndarray[Any, np.dtype[Any]]

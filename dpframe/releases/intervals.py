@@ -13,7 +13,7 @@ from dpframe.errors import ParameterError
 from dpframe.values import Kind
 
 if TYPE_CHECKING:
-    from dpframe.figures import Figures
+    from dpframe.releases.figures import Figures
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -16,13 +16,13 @@ import numpy as np
 import polars as pl
 
 from dpframe.errors import ParameterError
-from dpframe.figures import Figures, GridError, WeightedError
-from dpframe.hosts import StoredHost
-from dpframe.intervals import Sampling
 from dpframe.noise import DiscreteLaplace, MaxNorm
 from dpframe.privacy.loss import Loss
 from dpframe.provenance import Provenance
-from dpframe.second_moments import Layout, NoisySums
+from dpframe.releases.figures import Figures, GridError, WeightedError
+from dpframe.releases.hosts import StoredHost
+from dpframe.releases.intervals import Sampling
+from dpframe.releases.second_moments import Layout, NoisySums
 from dpframe.values import ColumnType, Kind
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ from typing import (
     TYPE_CHECKING,
     Any,
     ClassVar,
-    Final,
     Generic,
     NamedTuple,
     NoReturn,
@@ -17,8 +16,8 @@ from typing import (
 
 from dpframe.errors import ParameterTypeError
 from dpframe.goal import checked_confidence
-from dpframe.hosts import handed_out, with_columns
-from dpframe.storage import save
+from dpframe.releases.hosts import handed_out, with_columns
+from dpframe.releases.storage import save
 from dpframe.table import cell_text
 
 if TYPE_CHECKING:
@@ -30,15 +29,12 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.axes import Axes
 
-    from dpframe.hosts import Host
     from dpframe.measure import Measured
     from dpframe.privacy.loss import Loss
     from dpframe.provenance import Provenance
+    from dpframe.releases.hosts import Host
 
 N = TypeVar("N")
-
-PRINTED: Final = 0.95
-"""The confidence of every ± in print."""
 
 
 class Interval(NamedTuple):
@@ -157,7 +153,7 @@ class Release(ABC, Generic[N]):
         """Return what `dpframe.load` rebuilds this kind from.
 
         Those of its parameters that a file can hold, in classes that
-        `dpframe.exact_json` knows. Key columns, as ``"keys"``, come from the table.
+        `exact_json` knows. Key columns, as ``"keys"``, come from the table.
         """
 
     @abstractmethod

@@ -17,7 +17,7 @@ from dpframe.values import PER_SECOND, Kind
 if TYPE_CHECKING:
     import datetime as dt
 
-    from dpframe.figures import Figures
+    from dpframe.releases.figures import Figures
     from dpframe.values import ColumnType
 
 _DIGITS: Final = 2

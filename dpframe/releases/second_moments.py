@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import numpy as np
 
-from dpframe.figures import COUNT, Figures, GridError, WeightedError
 from dpframe.noise import DiscreteLaplace, MaxNorm
+from dpframe.releases.figures import COUNT, Figures, GridError, WeightedError
 from dpframe.tally import COARSE
 
 if TYPE_CHECKING:
-    from dpframe.figures import ErrorLaw
     from dpframe.noise import Noise
+    from dpframe.releases.figures import ErrorLaw
     from dpframe.values import ColumnType
 
 Array = np.ndarray[Any, np.dtype[Any]]

@@ -16,10 +16,11 @@ import pyarrow as pa
 import pytest
 
 from dpframe.errors import DPFrameError, ParameterError, ParameterTypeError
-from dpframe.figures import GridError, WeightedError
-from dpframe.intervals import Sampling
 from dpframe.noise import DiscreteLaplace
-from dpframe.release import ScalarRelease, TableRelease
+from dpframe.releases.figures import GridError, WeightedError
+from dpframe.releases.intervals import Sampling
+from dpframe.releases.scalar import ScalarRelease
+from dpframe.releases.tabular import TableRelease
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

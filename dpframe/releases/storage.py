@@ -21,8 +21,8 @@ import polars as pl
 import pyarrow as pa
 
 from dpframe.errors import ParameterError
-from dpframe.exact_json import to_json
-from dpframe.hosts import StoredHost
+from dpframe.releases.exact_json import to_json
+from dpframe.releases.hosts import StoredHost
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

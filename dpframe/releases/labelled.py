@@ -8,16 +8,16 @@ import numpy as np
 import pandas as pd
 import polars as pl
 
-from dpframe.answer import PRINTED
 from dpframe.errors import ColumnNotFoundError
-from dpframe.release import ScalarRelease
-from dpframe.rounding import shown_cell
+from dpframe.releases.figures import PRINTED
+from dpframe.releases.rounding import shown_cell
+from dpframe.releases.scalar import ScalarRelease
 from dpframe.table import aligned_lines
 
 if TYPE_CHECKING:
-    from dpframe.figures import Figures
-    from dpframe.hosts import StoredHost
     from dpframe.measure import Measured
+    from dpframe.releases.figures import Figures
+    from dpframe.releases.hosts import StoredHost
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

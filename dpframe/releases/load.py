@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from dpframe.errors import ParameterError
-from dpframe.exact_json import from_json
-from dpframe.mean_cov import MeanCov
 from dpframe.measure import Measured
-from dpframe.release import ScalarRelease, TableRelease
-from dpframe.storage import BROKEN, FORMAT, read
+from dpframe.releases.exact_json import from_json
+from dpframe.releases.mean_cov import MeanCov
+from dpframe.releases.scalar import ScalarRelease
+from dpframe.releases.storage import BROKEN, FORMAT, read
+from dpframe.releases.tabular import TableRelease
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from dpframe.answer import Release
+    from dpframe.releases.answer import Release
 
 _KINDS: Final[Mapping[str, type[Release[Any]]]] = {
     "MeanCov": MeanCov,

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 import dpframe
-from dpframe.figures import COUNT, Figures, GridError
 from dpframe.noise import DiscreteLaplace
+from dpframe.releases.figures import COUNT, Figures, GridError
 from dpframe.testing import recording, seeded
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dpframe.figures import GridError, column_length
 from dpframe.noise import DiscreteLaplace, MaxNorm
+from dpframe.releases.figures import GridError, column_length
 
 if TYPE_CHECKING:
-    from dpframe.figures import ErrorLaw, Figures
+    from dpframe.releases.figures import ErrorLaw, Figures
     from dpframe.values import ColumnType
 
 

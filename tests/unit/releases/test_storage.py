@@ -15,13 +15,14 @@ from polars.testing import assert_frame_equal
 
 import dpframe
 from dpframe.errors import ParameterError
-from dpframe.exact_json import from_json, to_json
-from dpframe.figures import GridError, WeightedError
-from dpframe.hosts import StoredHost
-from dpframe.intervals import Sampling
-from dpframe.load import load
 from dpframe.noise import DiscreteLaplace, MaxNorm
-from dpframe.release import ScalarRelease, TableRelease
+from dpframe.releases.exact_json import from_json, to_json
+from dpframe.releases.figures import GridError, WeightedError
+from dpframe.releases.hosts import StoredHost
+from dpframe.releases.intervals import Sampling
+from dpframe.releases.load import load
+from dpframe.releases.scalar import ScalarRelease
+from dpframe.releases.tabular import TableRelease
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

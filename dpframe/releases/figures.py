@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
+PRINTED: Final = 0.95
+"""The confidence of every ± in print."""
+
 COUNT: Final = ColumnType("count", pl.Int64(), Kind.INTEGER)
 """The number line of counts."""
 
@@ -389,3 +392,21 @@ def column_length(column: ColumnType, length: float) -> Any:
     if column.kind is Kind.DECIMAL:
         return length / 10**column.scale
     return length
+
+
+def whole_booleans(figures: Figures) -> Figures:
+    """Return figures of a Boolean column as whole numbers, which they are."""
+    if figures.column.kind is not Kind.BOOLEAN:
+        return figures
+    column = ColumnType(figures.column.name, pl.Int64(), Kind.INTEGER)
+    return replace(figures, column=column)
+
+
+def low_counts(figures: Figures) -> Array:
+    """Return, for each cell, whether a noisy count is within its error of 0."""
+    if figures.low_count is not None:
+        return figures.low_count.astype(np.bool_)
+    if figures.column != COUNT:
+        return np.zeros(len(figures.values), dtype=np.bool_)
+    width = figures.error.half_width(PRINTED, cells=1)
+    return figures.centre.astype(np.float64) <= width
