@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from checks.asked import DATA, DECLARED, GOALS, LOSSES
 
 import dpframe
 from dpframe import (
@@ -22,7 +23,6 @@ from dpframe import (
     ParameterError,
     ParameterTypeError,
 )
-from checks.asked import DATA, DECLARED, GOALS, LOSSES
 
 if TYPE_CHECKING:
     from collections.abc import Callable

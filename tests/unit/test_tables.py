@@ -8,11 +8,11 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from checks.asked import DATA, DECLARED, LOSSES
 
 import dpframe
 from dpframe import ParameterError
 from dpframe.testing import recording
-from checks.asked import DATA, DECLARED, LOSSES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 import pytest
+from checks.asked import DATA, DECLARED, GOALS, LOSSES
 
 import dpframe
 from dpframe import NotProvedError, ParameterError, Preview
 from dpframe.accessor.namespace import PreviewNamespace
 from dpframe.testing import recording
-from checks.asked import DATA, DECLARED, GOALS, LOSSES
 
 if TYPE_CHECKING:
     from tests.conftest import Host
