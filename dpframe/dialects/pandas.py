@@ -23,7 +23,7 @@ from dpframe.declare import (
     declare_domain,
     find_column,
 )
-from dpframe.dialects.pandas_columns import host_column, polars_column, unit_column
+from dpframe.dialects.pandas_columns import polars_column, unit_column
 from dpframe.dialects.pandas_hints import HINTS
 from dpframe.dialects.shared import (
     describe,
@@ -44,6 +44,7 @@ from dpframe.proofs.pandas_kinds import is_missing, literal_kind, polars_dtype
 from dpframe.proofs.pandas_query import record_query
 from dpframe.proofs.pandas_recording import Recording, replay
 from dpframe.proofs.pandas_rules import cast_column, fill_missing
+from dpframe.releases.pandas_tables import host_column
 from dpframe.values import Kind
 
 if TYPE_CHECKING:

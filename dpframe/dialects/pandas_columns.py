@@ -1,4 +1,4 @@
-"""Columns of a pandas frame as Polars columns, and public tables the other way.
+"""Columns of a pandas frame as Polars columns.
 
 What is missing in pandas (NaN aside), in whatever form, is null in Polars.
 """
@@ -23,8 +23,6 @@ from dpframe.values import Kind, column_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from dpframe.values import Keys
 
 
 def polars_column(name: str, column: pd.Series[Any], dtype: pl.DataType) -> pl.Series:
@@ -216,69 +214,3 @@ def _unit_name(value: object) -> str | None:
         return f"\x00{type(value).__qualname__}:{value!r}"
     except Exception:  # noqa: BLE001 - its own code; which values fail is private
         return f"\x00{type(value).__qualname__}"
-
-
-def host_column(column: pl.Series, host: Any, keys: Keys | None) -> pd.Series[Any]:
-    """Return a column of a public table in pandas.
-
-    Parameters
-    ----------
-    column : polars.Series
-        The public column.
-    host : pandas dtype or None
-        The dtype it takes; None leaves the choice to the values' own dtype.
-    keys : tuple or None
-        Levels of a category, in order; None takes the table's own.
-
-    Notes
-    -----
-    Whole numbers with a missing cell (the row of `other=True`) become nullable
-    `Int64`, Booleans `boolean`; dates are objects, since pandas has no day dtype.
-    """
-    values = column.to_list()
-    if isinstance(host, pd.CategoricalDtype):
-        found = keys or column.unique(maintain_order=True).to_list()
-        levels = [level for level in found if level is not None]
-        index = pd.Index(levels, dtype=host.categories.dtype)
-        return pd.Series(pd.Categorical(values, categories=index, ordered=host.ordered))
-    missing = isinstance(host, pd.ArrowDtype) and pa.types.is_null(host.pyarrow_dtype)
-    if host is None or missing:
-        return _plain_column(column)
-    numpy_kind = host.kind if isinstance(host, np.dtype) else ""
-    if numpy_kind and numpy_kind in "biu" and column.null_count():
-        nullable = "boolean" if numpy_kind == "b" else str(polars_dtype(host))
-        return pd.Series(values, dtype=nullable)
-    if numpy_kind == "O":
-        return pd.Series(values, dtype=object)
-    if column.dtype.is_temporal() and not isinstance(host, pd.ArrowDtype):
-        return _plain_column(column).astype(host)
-    return pd.Series(values, dtype=host)
-
-
-def _plain_column(column: pl.Series) -> pd.Series[Any]:
-    values = column.to_list()
-    dtype: Any = column.dtype
-    if dtype == pl.Boolean or dtype.is_integer():
-        if not column.null_count():
-            return pd.Series(column.to_numpy())
-        nullable = "boolean" if dtype == pl.Boolean else str(dtype)
-        return pd.Series(values, dtype=nullable)
-    if dtype.is_float():
-        return pd.Series(column.to_numpy())
-    if isinstance(dtype, pl.Datetime):
-        physical = column.to_physical()
-        instants = _numpy_time(physical, f"datetime64[{dtype.time_unit}]")
-        if dtype.time_zone is None:
-            return pd.Series(instants)
-        return pd.Series(instants).dt.tz_localize("UTC").dt.tz_convert(dtype.time_zone)
-    if isinstance(dtype, pl.Duration):
-        unit = f"timedelta64[{dtype.time_unit}]"
-        return pd.Series(_numpy_time(column.to_physical(), unit))
-    if dtype in {pl.String, pl.Categorical} or isinstance(dtype, pl.Enum):
-        return pd.Series(values, dtype="str")
-    return pd.Series(values, dtype=object)
-
-
-def _numpy_time(physical: pl.Series, dtype: str) -> Any:
-    nat = np.iinfo(np.int64).min
-    return physical.fill_null(nat).to_numpy().astype(np.int64).view(dtype)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 import pandas as pd
 
-from dpframe.dialects.pandas_columns import host_column
 from dpframe.errors import ParameterError
+from dpframe.releases.pandas_tables import host_column
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
