@@ -7,10 +7,11 @@ from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, cast
 
+from dpframe.accessor.groups import GroupBy, Grouped, group_cells
 from dpframe.accessor.models import Models
 from dpframe.accessor.numbers import Numbers
 from dpframe.accessor.run import Previewer, previewed
-from dpframe.accessor.tables import GroupBy, Grouped, Tables, group_cells
+from dpframe.accessor.tables import Tables
 from dpframe.declare import check_contributions, declare_bounds, declare_domain
 from dpframe.errors import NotProvedAttributeError, ParameterTypeError
 from dpframe.frame import PrivateFrame

@@ -21,8 +21,8 @@ from checks.power import ALPHA, confirmed, law_p_value
 from checks.releases import bulk, seen
 
 import dpframe
+from dpframe.accessor.groups import GroupBy
 from dpframe.accessor.namespace import PrivateNamespace
-from dpframe.accessor.tables import GroupBy
 from dpframe.attach import RawNamespace
 from dpframe.dialects.polars import PrivatePolars
 from dpframe.measure import MAX_NORM

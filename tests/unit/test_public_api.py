@@ -13,8 +13,8 @@ import pytest
 
 import dpframe
 from dpframe import NotAttachedError
+from dpframe.accessor.groups import GroupBy
 from dpframe.accessor.namespace import PreviewNamespace, PrivateNamespace
-from dpframe.accessor.tables import GroupBy
 from dpframe.attach import RawNamespace
 
 LOSS = ("epsilon", "rho", "allow_weak")
