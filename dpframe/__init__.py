@@ -78,6 +78,11 @@ __all__ = [
 register()
 
 
+def __dir__() -> list[str]:
+    """Return the public names, for completion."""
+    return __all__
+
+
 def __getattr__(name: str) -> object:
     """Load a dialect when its frames' class is first asked for."""
     if name == "PrivatePandas":

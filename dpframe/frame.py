@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import polars as pl
 
@@ -99,6 +99,20 @@ class State:
         )
 
 
+_MACHINERY: Final = frozenset(
+    [
+        "attach",
+        "duplicate_names",
+        "private_state",
+        "scan",
+        "to_host",
+        "types",
+        "with_state",
+    ]
+)
+"""What engines and the namespace take from a private frame: not for its users."""
+
+
 class PrivateFrame(ABC):
     """A native frame that only proved steps and paid releases can be made from.
 
@@ -109,6 +123,10 @@ class PrivateFrame(ABC):
 
     _native: Any
     _state: State
+
+    def __dir__(self) -> Iterable[str]:
+        """Return what completion offers: verbs, the schema and `dp`."""
+        return [name for name in super().__dir__() if name not in _MACHINERY]
 
     @property
     def private_state(self) -> State:

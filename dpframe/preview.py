@@ -122,6 +122,9 @@ class Preview(Generic[R]):
             raise ParameterError(msg, hint="pass a public guess as rows=.")
         return error
 
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if name != "query"]
+
     def __repr__(self) -> str:
         outlook = self.query.outlook
         parts = [cell_text(outlook.title)]

@@ -8,6 +8,7 @@ from typing import (
     TYPE_CHECKING,
     Any,
     ClassVar,
+    Final,
     Generic,
     NamedTuple,
     NoReturn,
@@ -35,6 +36,22 @@ if TYPE_CHECKING:
     from dpframe.releases.hosts import Host
 
 N = TypeVar("N")
+
+_MACHINERY: Final = frozenset(
+    [
+        "display_name",
+        "figures",
+        "handed_out",
+        "headline",
+        "html_lines",
+        "interval_columns",
+        "lines",
+        "saved_parts",
+        "suffix",
+        "table_schema",
+    ]
+)
+"""What releases are drawn, printed and kept with: not for those who read them."""
 
 
 class Interval(NamedTuple):
@@ -237,6 +254,10 @@ class Release(ABC, Generic[N]):
         return self.interval_columns(checked_confidence(interval))
 
     # In print
+
+    def __dir__(self) -> list[str]:
+        """Return what completion offers: what readers of a release call."""
+        return [name for name in super().__dir__() if name not in _MACHINERY]
 
     def __bool__(self) -> NoReturn:
         """Refuse: whether an answer is true is not what `if` should ask."""

@@ -74,6 +74,9 @@ class Labelled:
     def __len__(self) -> int:
         return len(self._names)
 
+    def __dir__(self) -> list[str]:
+        return [n for n in super().__dir__() if n not in {"figures", "shown"}]
+
     def __getitem__(self, names: str | tuple[str, str]) -> ScalarRelease[Any]:
         """Return one entry, as a number with its error.
 
