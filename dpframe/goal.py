@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from dpframe.errors import ParameterError, ParameterTypeError
 from dpframe.privacy.loss import WEAK, Loss, requested_loss
@@ -14,13 +14,23 @@ from dpframe.values import PER_SECOND, Kind, exact_number
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpframe.measure import Query
+    from dpframe.outlook import Outlook
     from dpframe.values import ColumnType
-
-R = TypeVar("R")
 
 _STEP: Final = Fraction(1, 10**6)
 """Losses found for `within=` are multiples of this."""
+
+
+class Planned(Protocol):
+    """A planned release, which knows how far off it will be."""
+
+    @property
+    def outlook(self) -> Outlook:
+        """What it will look like."""
+        ...
+
+
+Q = TypeVar("Q", bound=Planned)
 
 
 @dataclass(frozen=True)
@@ -48,7 +58,7 @@ class Goal:
     rows: Any = None
     allow_weak: Any = False
 
-    def query(self, plan: Callable[[Loss], Query[R]]) -> Query[R]:
+    def query(self, plan: Callable[[Loss], Q]) -> Q:
         """Plan at the loss asked for, or at the smallest that is accurate enough.
 
         Raises
@@ -92,25 +102,19 @@ def checked_rows(rows: object) -> int | None:
 
 
 def _smallest(
-    plan: Callable[[Loss], Query[R]],
+    plan: Callable[[Loss], Q],
     within: object,
     confidence: float,
     rows: int | None,
-) -> Query[R]:
+) -> Q:
     """Return the plan at the smallest multiple of 1e-6 that stays within the error."""
 
-    def query(steps: int) -> Query[R]:
+    def query(steps: int) -> Q:
         return plan(Loss(epsilon=steps * _STEP))
 
     def is_met(steps: int) -> bool:
         outlook = query(steps).outlook
-        error = outlook.error(rows)
-        if error is None:
-            msg = (
-                "The error of this release depends on the number of rows, which is "
-                "private."
-            )
-            raise ParameterError(msg, hint="pass a public guess as rows=.")
+        error = outlook.known_error(rows)
         target = _length(outlook.column, within)
         widest = error.half_width(confidence, cells=outlook.cells).max()
         return bool(widest <= target)

@@ -7,15 +7,46 @@ it for the smallest loss that is accurate enough.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from dpframe.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     import polars as pl
 
-    from dpframe.releases.figures import ErrorLaw
+    from dpframe.noise import Noise
     from dpframe.values import ColumnType
+
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class ErrorLaw(Protocol):
+    """How far a noisy figure may lie from the one without noise."""
+
+    @property
+    def noise(self) -> Noise:
+        """The law of each noise in it."""
+        ...
+
+    def half_width(self, confidence: float, *, cells: int) -> Array:
+        """Return, for each cell, a bound on the error of `cells` cells together.
+
+        Shape ``(n_cells,)`` or ``(1,)`` where all cells share it; number-line units.
+        """
+        ...
+
+    def stddev(self) -> Array:
+        """Return the standard deviation of the noise, shaped as `half_width`."""
+        ...
+
+    def cell(self, place: int) -> ErrorLaw:
+        """Return the error of one cell."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,3 +76,17 @@ class Outlook:
     schema: Mapping[str, pl.DataType] = field(default_factory=dict[str, Any])
     error: Callable[[int | None], ErrorLaw | None]
     unit: str = ""
+
+    def known_error(self, rows: int | None) -> ErrorLaw:
+        """Return the error of one cell.
+
+        Raises
+        ------
+        ParameterError
+            If it depends on the number of rows and no guess is given.
+        """
+        error = self.error(rows)
+        if error is None:
+            msg = "This error depends on the number of rows, which is private."
+            raise ParameterError(msg, hint="pass a public guess as rows=.")
+        return error

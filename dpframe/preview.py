@@ -9,7 +9,6 @@ from decimal import ROUND_FLOOR
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from dpframe.errors import ParameterError
 from dpframe.goal import checked_confidence, checked_rows
 from dpframe.measure import release
 from dpframe.privacy.loss import decimal_text
@@ -19,14 +18,12 @@ from dpframe.releases.rounding import error_text
 from dpframe.table import cell_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import polars as pl
 
     from dpframe.frame import PrivateFrame
     from dpframe.measure import Query
+    from dpframe.outlook import ErrorLaw
     from dpframe.privacy.loss import Loss
-    from dpframe.releases.figures import ErrorLaw
 
 R = TypeVar("R")
 
@@ -65,8 +62,7 @@ class Preview(Generic[R]):
     @property
     def schema(self) -> dict[str, pl.DataType]:
         """Names and dtypes of the release's table (of one row for one figure)."""
-        found: Mapping[str, pl.DataType] = self.query.outlook.schema
-        return dict(found)
+        return dict(self.query.outlook.schema)
 
     @property
     def noise(self) -> NoiseLaw:
@@ -116,11 +112,7 @@ class Preview(Generic[R]):
 
     def _error(self, rows: int | None) -> ErrorLaw:
         guess = self.rows if rows is None else checked_rows(rows)
-        error = self.query.outlook.error(guess)
-        if error is None:
-            msg = "This error depends on the number of rows, which is private."
-            raise ParameterError(msg, hint="pass a public guess as rows=.")
-        return error
+        return self.query.outlook.known_error(guess)
 
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if name != "query"]

@@ -33,8 +33,8 @@ from dpframe.tally import Contribution, Distinct, Per, Tally
 if TYPE_CHECKING:
     from dpframe.frame import PrivateFrame
     from dpframe.measure import Measured
+    from dpframe.outlook import ErrorLaw
     from dpframe.privacy.loss import Loss
-    from dpframe.releases.figures import ErrorLaw
     from dpframe.tally import Axis
     from dpframe.values import ColumnType
 

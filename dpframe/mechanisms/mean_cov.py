@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from dpframe.frame import PrivateFrame
     from dpframe.measure import Measured
     from dpframe.noise import Noise
+    from dpframe.outlook import ErrorLaw
     from dpframe.privacy.loss import Loss
-    from dpframe.releases.figures import ErrorLaw
     from dpframe.tally import Contribution, Quantity
     from dpframe.values import ColumnType
 

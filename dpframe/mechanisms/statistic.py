@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from dpframe.measure import Part
-    from dpframe.releases.figures import ErrorLaw, Figures
+    from dpframe.outlook import ErrorLaw
+    from dpframe.releases.figures import Figures
     from dpframe.releases.intervals import Sampling
     from dpframe.tally import Axis
     from dpframe.values import ColumnType

@@ -29,8 +29,8 @@ from dpframe.values import ColumnType, Kind, column_type
 if TYPE_CHECKING:
     from dpframe.frame import PrivateFrame
     from dpframe.measure import Query
+    from dpframe.outlook import ErrorLaw
     from dpframe.privacy.loss import Loss
-    from dpframe.releases.figures import ErrorLaw
     from dpframe.releases.scalar import ScalarRelease
     from dpframe.tally import Axis, Contribution, Quantity
     from dpframe.values import Bounds

@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import polars as pl
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dpframe.noise import DiscreteLaplace, Noise
+    from dpframe.outlook import ErrorLaw
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -35,30 +36,6 @@ COUNT: Final = ColumnType("count", pl.Int64(), Kind.INTEGER)
 _INT64: Final = (-(2**63), 2**63 - 1)
 _DAY: Final = 86_400
 _APART: Final = 1.02
-
-
-class ErrorLaw(Protocol):
-    """How far a noisy figure may lie from the one without noise."""
-
-    @property
-    def noise(self) -> Noise:
-        """The law of each noise in it."""
-        ...
-
-    def half_width(self, confidence: float, *, cells: int) -> Array:
-        """Return, for each cell, a bound on the error of `cells` cells together.
-
-        Shape ``(n_cells,)`` or ``(1,)`` where all cells share it; number-line units.
-        """
-        ...
-
-    def stddev(self) -> Array:
-        """Return the standard deviation of the noise, shaped as `half_width`."""
-        ...
-
-    def cell(self, place: int) -> ErrorLaw:
-        """Return the error of one cell."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,8 @@ from dpframe.noise import DiscreteLaplace, MaxNorm
 from dpframe.releases.figures import GridError, column_length
 
 if TYPE_CHECKING:
-    from dpframe.releases.figures import ErrorLaw, Figures
+    from dpframe.outlook import ErrorLaw
+    from dpframe.releases.figures import Figures
     from dpframe.values import ColumnType
 
 

@@ -18,7 +18,7 @@ from dpframe.tally import COARSE
 
 if TYPE_CHECKING:
     from dpframe.noise import Noise
-    from dpframe.releases.figures import ErrorLaw
+    from dpframe.outlook import ErrorLaw
     from dpframe.values import ColumnType
 
 Array = np.ndarray[Any, np.dtype[Any]]
