@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
 
-from dpframe.measure import probe
+from dpframe.measure import MAX_NORM, probe
 from dpframe.noise.randomness import override
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class Record:
                 for left, right in zip(mine.exact, theirs.exact, strict=True)
                 for a, b in zip(left, right, strict=True)
             ]
-            norm = max(gaps) if mine.law == "max-norm" else sum(gaps)
+            norm = max(gaps) if mine.law == MAX_NORM else sum(gaps)
             pairs.append((norm, mine.sensitivity))
         return pairs
 
@@ -147,7 +147,7 @@ def _recorded(part: Part, exact: Array, noisy: Array) -> RecordedPart:
             noisy=_whole(noisy[:, block.start : block.stop]),
             sensitivity=part.sensitivity(block),
             epsilon=block.epsilon,
-            scale=part.sensitivity(block) / block.epsilon,
+            scale=part.noise(block).scale,
         )
         for block in part.blocks
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from numpy.typing import NDArray
 
     Integers: TypeAlias = NDArray[Any]  # int64, or Python integers as objects
@@ -20,6 +22,11 @@ class Noise(Protocol):
     @property
     def name(self) -> str:
         """The law's name."""
+        ...
+
+    @property
+    def scale(self) -> Fraction:
+        """Sensitivity over epsilon, in grid units."""
         ...
 
     @property

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dpframe.noise import DiscreteLaplace, MaxNorm
 from dpframe.releases.figures import GridError, column_length
 
 if TYPE_CHECKING:
@@ -39,9 +38,7 @@ class NoiseLaw:
         """Return the noise behind an error on the number line of a column."""
         scale: Any = None
         if isinstance(error, GridError):
-            noise = error.noise
-            if isinstance(noise, (DiscreteLaplace, MaxNorm)):
-                scale = column_length(column, float(noise.scale * error.unit))
+            scale = column_length(column, float(error.noise.scale * error.unit))
         stddev = column_length(column, float(error.stddev().max()))
         return cls(name=error.noise.name, scale=scale, stddev=stddev)
 
