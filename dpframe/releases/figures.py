@@ -265,6 +265,14 @@ class Figures:
         return lower, upper
 
     @property
+    def value_range(self) -> tuple[Any, Any]:
+        """The public range of the values: the root of `range` where they are roots."""
+        least, most = self.range
+        if self.rooted:
+            return np.sqrt(np.maximum(least, 0)), np.sqrt(most)
+        return least, most
+
+    @property
     def range(self) -> tuple[Any, Any]:
         """The public range as floats, or arrays of them; infinite where it has none."""
         least, most = self.low, self.high
@@ -300,9 +308,8 @@ class Figures:
         if not self.rooted and self.low_count is None:
             return width
         values = self.values.astype(np.float64)
-        least, most = self.range
+        least, most = self.value_range
         if self.rooted:
-            least, most = np.sqrt(np.maximum(least, 0)), np.sqrt(most)
             square = values**2
             below = values - np.sqrt(np.maximum(square - width, 0))
             width = np.maximum(below, np.sqrt(square + width) - values)

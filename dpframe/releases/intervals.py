@@ -73,19 +73,12 @@ def ends(
         width = sampling(1 - _TO_SAMPLING * miss / cells)
         noise = 1 - (1 - _TO_SAMPLING) * miss
         lower, upper = figures.interval(noise, joint=joint)
-        least, most = _public_range(figures)
+        least, most = figures.value_range
         lower = np.clip(lower - width, least, most)
         upper = np.clip(upper + width, least, most)
     if figures.column.is_whole:
         return np.floor(lower), np.ceil(upper)
     return lower, upper
-
-
-def _public_range(figures: Figures) -> tuple[Any, Any]:
-    least, most = figures.range
-    if figures.rooted:
-        return np.sqrt(np.maximum(least, 0)), np.sqrt(most)
-    return least, most
 
 
 def point_columns(

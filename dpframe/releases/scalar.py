@@ -137,7 +137,7 @@ class ScalarRelease(Release[N]):
             self._figures,
             checked_confidence(confidence),
             joint=joint,
-            sampling=self._sampling if population else None,
+            sampling=self._sampling,
             population=population,
         )
         column = self._figures.column
@@ -173,8 +173,8 @@ class ScalarRelease(Release[N]):
     def headline(self) -> str:
         """Return the figure and its error."""
         error = float(self._figures.accuracy(PRINTED, joint=False)[0])
-        low = ", low count" if self._figures.low_count is not None else ""
-        low = low if self.low_count else ""
+        told = self._figures.low_count is not None and self.low_count
+        low = ", low count" if told else ""
         return f"{shown_cell(self._figures, 0, error)}{low}"
 
     # A number where one is asked for

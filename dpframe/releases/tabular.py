@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
@@ -261,16 +260,11 @@ class TableRelease(Release[N]):
     def lines(self) -> list[str]:
         """Return the first rows as text, each figure with its ± in a column."""
         header, rows, numeric = self._cells()
-        if self._polars.height > _SHOWN:
-            rows = [*rows, ["…", *[""] * (len(header) - 1)]]
         return aligned_lines([header, *rows], right=numeric)
 
     def html_lines(self) -> str:
         """Return the first rows as HTML."""
-        header, rows, numeric = self._cells()
-        if self._polars.height > _SHOWN:
-            rows = [*rows, ["…", *[""] * (len(header) - 1)]]
-        return html_table(header, rows, numeric)
+        return html_table(*self._cells())
 
     def _cells(self) -> tuple[list[str], list[list[str]], set[int]]:
         keys = self._keys.head(_SHOWN)
@@ -285,6 +279,8 @@ class TableRelease(Release[N]):
             for cell, row in enumerate(rows):
                 shown = shown_cell(measure, cell, float(errors[cell]))
                 row += [f"{shown.value}{shown.unit}", f"{shown.error}{shown.unit}"]
+        if self._polars.height > _SHOWN:
+            rows.append(["…", *[""] * (len(header) - 1)])
         return header, rows, numeric
 
     def _shared_error(self) -> str | None:
@@ -347,11 +343,4 @@ def _last_cell(figures: tuple[Figures, ...]) -> Figures:
     if others or not isinstance(found.error, GridError):
         msg = "only tables of counts have an other cell"
         raise ValueError(msg)
-    low = None if found.low_count is None else found.low_count[-1:]
-    return replace(
-        found,
-        values=found.values[-1:],
-        centre=found.centre[-1:],
-        raw={name: values[-1:] for name, values in found.raw.items()},
-        low_count=low,
-    )
+    return found.cell(len(found.values) - 1, name=found.name)
