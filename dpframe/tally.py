@@ -146,11 +146,6 @@ class Quantity:
         """Largest magnitude that can come out."""
         return max(-self.low, self.high)
 
-    @property
-    def width(self) -> int:
-        """Number of steps between the lowest and the highest integer."""
-        return self.high - self.low
-
 
 def whole(column: ColumnType, bounds: tuple[Fraction, Fraction]) -> Quantity:
     """Return the quantity whose sum is the column's sum.

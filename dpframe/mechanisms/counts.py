@@ -95,16 +95,14 @@ def count_figures(noisy: Array, part: Part, *, name: str) -> Figures:
     resolution = part.statistic.contribution.resolution
     exact = noisy if resolution == 1 else noisy.astype(np.float64) / resolution
     rounded = np.clip(np.rint(exact.astype(np.float64)), -_MOST, _MOST).astype(np.int64)
-    error = _error(part)
     return Figures(
         name=name,
         column=COUNT,
         values=np.maximum(rounded if resolution > 1 else exact, 0),
         centre=exact,
         raw={name: exact},
-        error=error,
+        error=_error(part),
         low=Fraction(0),
-        low_count=None,
     )
 
 

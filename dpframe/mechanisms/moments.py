@@ -92,6 +92,11 @@ class Bernstein:
         return self.quantity.high**self.degree
 
     @property
+    def per_row(self) -> float:
+        """What they add up to in the tally, whose rows may share a weight."""
+        return float(self.row_sum) * self.contribution.resolution
+
+    @property
     def width(self) -> float:
         """The bounds' width, on the column's number line."""
         return float(self.quantity.unit * self.quantity.high)
@@ -134,8 +139,7 @@ class Bernstein:
 
         Shapes ``(cells,)`` and ``(cells, parts)``. A count below 1 divides as 1.
         """
-        per_row = float(self.row_sum) * self.contribution.resolution
-        parts = noisy.astype(np.float64) / per_row
+        parts = noisy.astype(np.float64) / self.per_row
         counts = parts.sum(axis=1)
         return counts, parts / np.maximum(counts, 1.0)[:, None]
 
@@ -280,12 +284,11 @@ class Moment:
 
     def expected_error(self, part: Part, rows: int | None) -> ErrorLaw | None:
         """Return the error at a guessed number of rows, the worst over the data."""
-        if self.kind in {"count", "sum"}:
-            counts = np.array([1.0 if rows is None else float(rows)])
-        elif rows is None:
-            return None
-        else:
-            counts = np.array([float(rows)])
+        if rows is None:
+            if self.kind not in {"count", "sum"}:
+                return None
+            rows = 1  # any number will do: theirs does not depend on it
+        counts = np.array([float(rows)])
         lowest = np.eye(self.sums.degree + 1)[:1]
         error = self._error(part, counts, lowest)
         return RootError(square=error) if self.kind == "std" else error
@@ -306,7 +309,7 @@ class Moment:
         ``dm^2``.
         """
         heights = self.sums.heights
-        per_row = float(self.sums.row_sum) * self.sums.contribution.resolution
+        per_row = self.sums.per_row
         shares = np.clip(shares, 0.0, 1.0)
         rows = np.maximum(counts, 1.0)[:, None] * per_row
         means = (shares @ heights)[:, None]
@@ -330,16 +333,14 @@ class Moment:
 
     def _is_low(self, part: Part, counts: Array) -> Array:
         """Return where the noisy count is within twice its own error of 0."""
-        per_row = float(self.sums.row_sum) * self.sums.contribution.resolution
         one = equal_quantile(self.sums.degree + 1, 1 - LOW_COUNT_CONFIDENCE)
-        return counts < 2 * one * float(self.sums.noise(part).scale) / per_row
+        return counts < 2 * one * float(self.sums.noise(part).scale) / self.sums.per_row
 
     def _raw(self, noisy: Array, counts: Array, name: str) -> dict[str, Array]:
         """Return the noised statistics behind the measure."""
         if self.kind == "count":
             return {name: counts}
-        per_row = float(self.sums.row_sum) * self.sums.contribution.resolution
-        parts = noisy.astype(np.float64) / per_row
+        parts = noisy.astype(np.float64) / self.sums.per_row
         sums = parts @ self.sums.heights
         low = float(self.sums.quantity.origin) * self._rescale
         raw = {"count": counts, "sum": low * counts + self.width * sums}

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from dpframe.mechanisms.cells import Cells
     from dpframe.mechanisms.statistic import Statistic
     from dpframe.privacy.loss import Loss
+    from dpframe.tally import Axis
 
 
 def table_query(
@@ -148,7 +149,7 @@ def contingency(
 def _counts(
     frame: PrivateFrame,
     loss: Loss,
-    axes: Sequence[Any],
+    axes: Sequence[Axis],
     *,
     other: object,
     of: object,
@@ -172,7 +173,7 @@ def _counts(
     )
 
 
-def axis_names(axes: Sequence[Any]) -> tuple[str, ...]:
+def axis_names(axes: Sequence[Axis]) -> tuple[str, ...]:
     """Return the columns of some axes, in order."""
     return tuple(column.name for axis in axes for column in axis.columns)
 
