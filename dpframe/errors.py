@@ -1,13 +1,15 @@
-"""What can go wrong, and what it costs: nothing.
+"""What can go wrong, and what it costs: nothing, but for two that come late.
 
-Every error below is raised from parameters and schema alone, before a row is
-read and before anything is charged; `EvaluationError` is the one exception, and
-it never quotes what it met.
+The errors below are raised from parameters and schema alone, before a row is read
+and before anything is charged. `EvaluationError` and `RandomnessError` may come
+after the charge, which then stays spent; neither quotes what it met.
 
     DPFrameError
     ├─ PrivacyError
     │  ├─ BudgetExceededError    more was asked than remains
     │  ├─ NotProvedError         a step could not be shown to keep units apart
+    │  │  ├─ NotProvedAttributeError    met as an attribute (an AttributeError)
+    │  │  └─ NotProvedTypeError         met as a protocol (a TypeError)
     │  └─ NotAttachedError       a release on a raw frame (an AttributeError)
     ├─ ParameterError            a value out of range (a ValueError)
     │  ├─ BoundsRequiredError    clipping bounds or contribution limits are missing
@@ -15,7 +17,7 @@ it never quotes what it met.
     │  └─ ColumnNotFoundError    no such column
     ├─ ParameterTypeError        a value of the wrong kind (a TypeError)
     ├─ EvaluationError           the engine could not run the frame's own plan
-    ├─ LedgerError
+    ├─ LedgerError               a budget's record could not be used
     │  ├─ LedgerBusyError
     │  └─ LedgerCorruptError
     ├─ RandomnessError           the operating system gave no usable random bytes
