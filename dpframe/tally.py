@@ -119,8 +119,8 @@ class Quantity:
 
     Attributes
     ----------
-    clip : pair of Fraction or None
-        Bounds on the number line; None leaves only infinities to be clipped.
+    clip : pair of Fraction
+        Bounds on the number line.
     squared : bool
         Whether an integer v of ``0..high`` then becomes ``round(v^2 / high)``.
     low, high : int
@@ -130,7 +130,7 @@ class Quantity:
     """
 
     column: ColumnType
-    clip: tuple[Fraction, Fraction] | None
+    clip: tuple[Fraction, Fraction]
     base: Fraction
     multiplier: float | None
     shift: int = 0

@@ -107,7 +107,7 @@ def _shifted_steps(value: pl.Expr, quantity: Quantity) -> pl.Expr:
 
 
 def _whole_clip(quantity: Quantity) -> tuple[int, int]:
-    low, high = quantity.clip or (-_INT128, _INT128)
+    low, high = quantity.clip
     return int(low), int(high)
 
 

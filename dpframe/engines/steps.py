@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from dpframe.tally import WEIGHT
-from dpframe.values import WIDEST
 
 if TYPE_CHECKING:
     from dpframe.tally import Quantity
@@ -36,7 +35,7 @@ def scaled(quantity: Quantity, values: Array) -> Array:
     if quantity.column.is_whole:
         steps = values * quantity.multiplier
     else:
-        low, high = quantity.clip or (-WIDEST, WIDEST)
+        low, high = quantity.clip
         steps = np.clip(values, float(low), float(high))
         if quantity.base:
             steps -= float(quantity.base)

@@ -296,10 +296,7 @@ class Moment:
     @property
     def _top(self) -> float:
         """The upper clipping bound on the measure's number line."""
-        clip = self.sums.quantity.clip
-        if clip is None:
-            return float(self.sums.quantity.origin) * self._rescale + self.width
-        return float(clip[1]) * self._rescale
+        return float(self.sums.quantity.clip[1]) * self._rescale
 
     def _error(self, part: Part, counts: Array, shares: Array) -> WeightedError:
         """Return the weighted sums of noise that each cell's error is, to first order.
