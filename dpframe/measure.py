@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, np.dtype[Any]]
 R = TypeVar("R")
-R_co = TypeVar("R_co", covariant=True)
 
 LAPLACE: Final = "discrete Laplace"
 MAX_NORM: Final = "max-norm"

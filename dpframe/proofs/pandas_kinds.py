@@ -19,7 +19,7 @@ import pyarrow as pa
 from dpframe.errors import ParameterTypeError
 from dpframe.values import Kind, column_type
 
-TIME_UNITS: Final = {"s": "ms", "ms": "ms", "us": "us", "ns": "ns"}
+_TIME_UNITS: Final = {"s": "ms", "ms": "ms", "us": "us", "ns": "ns"}
 """Seconds are held as milliseconds by an exact multiplication."""
 
 _INTEGERS: Final[dict[str, pl.DataType]] = {
@@ -50,7 +50,7 @@ def polars_dtype(dtype: Any) -> pl.DataType:
     if isinstance(dtype, pd.ArrowDtype):
         return _from_arrow(dtype.pyarrow_dtype)
     if isinstance(dtype, pd.DatetimeTZDtype):
-        return pl.Datetime(_unit(dtype.unit), zone_name(dtype.tz))
+        return pl.Datetime(_unit(dtype.unit), _zone_name(dtype.tz))
     if isinstance(dtype, pd.StringDtype):
         return pl.String()
     if not isinstance(dtype, np.dtype):
@@ -85,7 +85,7 @@ def _from_arrow(dtype: Any) -> pl.DataType:
     if is_a.is_date(dtype):
         return pl.Date()
     if is_a.is_timestamp(dtype):
-        zone = None if dtype.tz is None else zone_name(dtype.tz)
+        zone = None if dtype.tz is None else _zone_name(dtype.tz)
         return pl.Datetime(_unit(dtype.unit), zone)
     if is_a.is_duration(dtype):
         return pl.Duration(_unit(dtype.unit))
@@ -93,10 +93,10 @@ def _from_arrow(dtype: Any) -> pl.DataType:
 
 
 def _unit(unit: str) -> Any:
-    return TIME_UNITS[unit]
+    return _TIME_UNITS[unit]
 
 
-def zone_name(zone: object) -> str:
+def _zone_name(zone: object) -> str:
     """Return a time zone's name; a fixed offset is read by its instants, in UTC."""
     name = str(getattr(zone, "key", None) or zone)
     try:

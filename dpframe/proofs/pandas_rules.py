@@ -20,7 +20,7 @@ import pandas as pd
 from dpframe.errors import NotProvedError, ParameterError, ParameterTypeError
 from dpframe.proofs.pandas_kinds import is_missing, literal_kind
 from dpframe.proofs.pandas_recording import Recording, record_step
-from dpframe.values import Kind
+from dpframe.values import PER_SECOND, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -324,7 +324,7 @@ def _cast_is_safe(column: Recording, target: Any) -> bool:
     )
 
 
-_PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+_PER_SECOND: Final = {"s": 1, **PER_SECOND}
 
 
 def members(column: Recording, values: Sequence[Any]) -> Recording:

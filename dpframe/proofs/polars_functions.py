@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from dpframe.proofs.polars_tree import head, pairs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
 Shape: TypeAlias = "Callable[[Any], bool]"
 
@@ -104,10 +104,6 @@ def _family(family: str, names: str, rule: Rule) -> dict[str, Rule]:
     return {f"{family}.{name}": rule for name in names.split()}
 
 
-def _plain(names: Iterable[str], rule: Rule) -> dict[str, Rule]:
-    return dict.fromkeys(names, rule)
-
-
 _LOCAL: Final = Rule()
 _LITERALS: Final = Rule(at_least=2)
 _TOGETHER: Final = Rule(reading=ALL, mixing=True)
@@ -115,8 +111,8 @@ _ANY_OPTION: Final = Rule(options=anything)
 
 FUNCTIONS: Final[Mapping[str, Rule]] = {
     # numbers
-    **_plain(
-        ["Abs", "Negate", "Sign", "Floor", "Ceil", "Exp", "Log1p", "Erf", "Erfc"],
+    **dict.fromkeys(
+        ("Abs", "Negate", "Sign", "Floor", "Ceil", "Exp", "Log1p", "Erf", "Erfc"),
         _LOCAL,
     ),
     "Log": _LITERALS,
