@@ -47,14 +47,6 @@ def choose(weights: Sequence[tuple[int, Fraction]]) -> int:
     return locate(cumulative(weights))
 
 
-def bernoulli_exp(x: Fraction) -> bool:
-    """Flip a coin that shows True with probability exp(-x), x at least 0."""
-    if x < 0:
-        fact = "exp(-x) is a probability for x of at least 0 alone."
-        raise ParameterError(fact)
-    return locate(lambda digits: (exponential(x, digits),)) == 0
-
-
 def cumulative(weights: Sequence[tuple[int, Fraction]]) -> Cuts:
     """Cumulative shares of all weights but the last, to any number of digits.
 

@@ -95,11 +95,6 @@ class DiscreteLaplace:
         rate = float(1 / self.scale)
         return 2 * math.exp(-rate) / math.expm1(-rate) ** 2
 
-    def pmf(self, value: int) -> float:
-        """Probability of one value, ``(1 - a) / (1 + a) * a**|value|``."""
-        rate = float(1 / self.scale)
-        return math.tanh(rate / 2) * math.exp(-float(abs(value) / self.scale))
-
     def tail(self, limit: int) -> float:
         """Probability of ``|z| > limit``, rounded up."""
         if limit < 0:

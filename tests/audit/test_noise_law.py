@@ -22,7 +22,8 @@ from checks.power import ALPHA, chi_square, confirmed, draws, law_p_value
 from scipy import stats
 
 from dpframe.noise import DiscreteLaplace, MaxNorm
-from dpframe.noise.choice import bernoulli_exp, choose
+from dpframe.noise.brackets import exponential, locate
+from dpframe.noise.choice import choose
 from dpframe.noise.randomness import below
 
 if TYPE_CHECKING:
@@ -177,7 +178,10 @@ def test_coins_show_the_exponential(x: Fraction) -> None:
     chance = np.exp(-float(x))
 
     def p_value(number: int, claimed: float) -> float:
-        seen = sum(bernoulli_exp(x) for _ in range(number))
+        flips = [
+            locate(lambda digits: (exponential(x, digits),)) for _ in range(number)
+        ]
+        seen = flips.count(0)
         return float(stats.binomtest(seen, number, claimed).pvalue)
 
     assert holds(lambda n: p_value(n, chance), 20_000)
