@@ -55,32 +55,12 @@ TEXT_METHODS: Final = frozenset(
 
 TIME_PARTS: Final = frozenset(
     [
-        *("year", "month", "day", "hour", "minute", "second"),
-        *(
-            "microsecond",
-            "nanosecond",
-            "dayofweek",
-            "day_of_week",
-            "weekday",
-            "dayofyear",
-        ),
-        *(
-            "day_of_year",
-            "quarter",
-            "days_in_month",
-            "daysinmonth",
-            "is_month_start",
-            "is_month_end",
-        ),
-        *(
-            "is_quarter_start",
-            "is_quarter_end",
-            "is_year_start",
-            "is_year_end",
-            "is_leap_year",
-            "days",
-        ),
-        *("seconds", "microseconds", "nanoseconds"),
+        *("year", "quarter", "month", "day", "hour", "minute", "second"),
+        *("microsecond", "nanosecond", "weekday", "dayofweek", "day_of_week"),
+        *("dayofyear", "day_of_year", "daysinmonth", "days_in_month"),
+        *("is_month_start", "is_month_end", "is_quarter_start", "is_quarter_end"),
+        *("is_year_start", "is_year_end", "is_leap_year"),
+        *("days", "seconds", "microseconds", "nanoseconds"),
     ]
 )
 """Attributes of `.dt`."""

@@ -33,7 +33,9 @@ PRINTED: Final = 0.95
 COUNT: Final = ColumnType("count", pl.Int64(), Kind.INTEGER)
 """The number line of counts."""
 
-_INT64: Final = (-(2**63), 2**63 - 1)
+INT64: Final = (-(2**63), 2**63 - 1)
+"""The whole numbers that a column of a table holds."""
+
 _DAY: Final = 86_400
 _APART: Final = 1.02
 
@@ -346,7 +348,7 @@ class Figures:
                 points = points.astype(np.int64)
             if points.dtype != np.int64:
                 points = np.array(
-                    [min(max(int(x), _INT64[0]), _INT64[1]) for x in points], np.int64
+                    [min(max(int(x), INT64[0]), INT64[1]) for x in points], np.int64
                 )
             return pl.Series(label, points)
         cells = [self.column.value(Fraction(point)) for point in points.tolist()]

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from dpframe.errors import ParameterError
+from dpframe.releases.figures import INT64
 from dpframe.values import Kind
 
 if TYPE_CHECKING:
@@ -19,8 +20,6 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 _TO_SAMPLING: Final = 0.8
 """Share of the chance of a miss that sampling gets; the noise gets the rest."""
-
-_INT64: Final = (-(2**63), 2**63 - 1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +94,7 @@ def _held(figures: Figures, points: Array) -> Array:
     """Return points of a whole number line as integers that a column can hold."""
     if not figures.column.is_whole:
         return points
-    least, most = _INT64
+    least, most = INT64
     cells = [int(min(max(point, least), most)) for point in points.tolist()]
     return np.array(cells, dtype=object)
 
