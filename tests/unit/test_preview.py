@@ -8,7 +8,6 @@ from typing import Any
 import polars as pl
 import pytest
 
-import dpframe.preview
 from dpframe.errors import ParameterError
 from dpframe.noise import DiscreteLaplace
 from dpframe.outlook import Outlook
@@ -98,19 +97,6 @@ def test_a_preview_answers_in_the_unit_of_the_release() -> None:
     assert made.schema == {"day": pl.Date()}
     assert made.cost == COST
     assert isinstance(made.noise.scale, dt.timedelta)
-
-
-def test_every_release_of_a_preview_is_a_fresh_one(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    calls = []
-    monkeypatch.setattr(
-        dpframe.preview, "release", lambda *given: calls.append(given) or len(calls)
-    )
-    made = preview(title="count")
-    assert not calls
-    assert [made.release(), made.release()] == [1, 2]
-    assert calls == [(made.frame, made.query)] * 2
 
 
 @pytest.mark.parametrize("rows", [0, -1, 2.5])
