@@ -195,11 +195,9 @@ def _fold(plan: pl.LazyFrame, tally: Tally) -> Array:
             monomials.append((len(reaches),))
             reaches.append(reach)
     sums = Sums(cells=tally.cells, monomials=monomials, reaches=reaches)
-    batches = plan.collect_batches(
-        chunk_size=BATCH, maintain_order=False, engine="streaming"
-    )
     scaled_here = tally.contribution.per in {Per.ROW, Per.ROWS}
-    for batch in batches:
+
+    def take(batch: pl.DataFrame) -> None:
         for part in batch.iter_slices(BATCH):
             arrays = {name: part[name].to_numpy() for name in part.columns}
             values = [arrays[name] for name in names]
@@ -210,6 +208,10 @@ def _fold(plan: pl.LazyFrame, tally: Tally) -> Array:
             if rows_of_unit is not None:
                 weight = weights(rows_of_unit, tally.contribution.limit)
             sums.add(*_complete(part.height, arrays.get(_CELL), values, weight))
+
+    # Not `collect_batches`: where an operation panics, that ends without an error,
+    # and with any number of rows.
+    plan.sink_batches(take, chunk_size=BATCH, maintain_order=False, engine="streaming")
     total = sums.total()
     for column, (monomial, worth) in enumerate(raised, start=len(tally.monomials)):
         total[:, monomial] += total[:, column] * worth
