@@ -352,15 +352,20 @@ class PrivatePolars(PrivateFrame, Generic[N]):
             else [(pl.all(), dtypes)]
         )
         try:
-            casts = [
-                (key if isinstance(key, pl.Expr) else pl.col(key)).cast(
-                    dtype, strict=strict
-                )
+            chosen = [
+                (key if isinstance(key, pl.Expr) else pl.col(key), dtype)
                 for key, dtype in given
             ]
+            _ = [column.cast(dtype) for column, dtype in chosen]
         except TypeError as error:
             msg = "cast takes dtypes, by column if several."
             raise ParameterTypeError(msg, hint=first_line(error)) from None
+        # Name by name: columns of several dtypes are not cast in one expression.
+        casts = [
+            pl.col(name).cast(dtype, strict=strict)
+            for column, dtype in chosen
+            for name in self._names("cast", [column])
+        ]
         return self._replaced("cast", casts)
 
     def fill_null(

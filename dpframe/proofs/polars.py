@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NoReturn
 
 import polars as pl
-from polars.exceptions import PolarsError
+from polars.exceptions import PanicException, PolarsError
 
 from dpframe.declare import no_such_column
 from dpframe.errors import NotProvedError, ParameterTypeError
+from dpframe.proofs.polars_calendar import MixedTimesError, is_short, keep
 from dpframe.proofs.polars_casts import cast_is_local, cast_never_fails
 from dpframe.proofs.polars_functions import (
     ARITHMETIC,
@@ -40,6 +41,7 @@ from dpframe.proofs.polars_tree import (
     read_tree,
     replace_selectors,
     selectors,
+    selects,
     strip_names,
 )
 
@@ -60,6 +62,19 @@ _FRAGILE_WORDS: Final = (
     *("Decimal", "List", "Array", "Struct", "Split", "Extract", "Nanoseconds"),
     *("include_breaks", "include_intervals"),
 )
+_SHIFTS: Final = frozenset(
+    {"TemporalExpr.OffsetBy", "TemporalExpr.Truncate", "TemporalExpr.Round"}
+)
+_OTHER_WORDS: Final = (
+    *('"String', '"Date', '"Duration', '"Time', '"Cut"', '"Bin"', "Struct"),
+)
+_ARGUMENTS: Final[dict[str, tuple[str, ...]]] = {
+    "BinaryExpr": ("left", "right"),
+    "Ternary": ("predicate", "truthy", "falsy"),
+    "Cast": ("expr",),
+    "Function": ("input",),
+}
+_PLAIN: Final = frozenset({"Column", "Selector", "Literal"})
 _UTC: Final = {"inner": "UTC"}
 _LARGEST_EXPONENT: Final = 2**32 - 1
 
@@ -89,8 +104,13 @@ def prove(expr: pl.Expr, *, schema: Mapping[str, pl.DataType]) -> None:
         raise _refusal("AnonymousFunction", step)
     try:
         fragile = _is_fragile(tree, schema)
-        rows = sample_rows(schema)
-        _Proof(schema=schema, step=step, fragile=fragile, rows=rows).walk(tree)
+        _Proof(
+            schema=schema,
+            step=step,
+            fragile=fragile,
+            plain=_is_plain(tree, schema),
+            rows=sample_rows(schema),
+        ).walk(tree)
     except RecursionError:
         raise _refusal("Deep", step) from None
 
@@ -100,7 +120,8 @@ def expand(expr: pl.Expr, *, schema: Mapping[str, pl.DataType]) -> pl.Expr:
 
     Its selectors are bound to the visible columns: the frame that it runs on holds
     one more, `UNIT`, that they could take in. Its float arithmetic is settled, so
-    that a row comes out with the same bits whatever rows are beside it.
+    that a row comes out with the same bits whatever rows are beside it, and its
+    times are kept within the calendar, so that no row makes it fail.
 
     Raises
     ------
@@ -112,11 +133,15 @@ def expand(expr: pl.Expr, *, schema: Mapping[str, pl.DataType]) -> pl.Expr:
     bound = replace_selectors(tree, names)
     step = step_text(expr)
     frame = sample_rows(schema)
+
+    def dtypes(part: Node) -> list[pl.DataType]:
+        return frame.select(build(part)).collect_schema().dtypes()
+
     try:
+        if _has_times(bound, schema):
+            bound = keep(bound, dtypes)
         if divides(bound):
-            bound = settle(
-                bound, lambda part: frame.select(build(part)).collect_schema().dtypes()
-            )
+            bound = settle(bound, dtypes)
         if bound == tree:
             return expr
         rebuilt = build_exactly(bound)
@@ -124,7 +149,7 @@ def expand(expr: pl.Expr, *, schema: Mapping[str, pl.DataType]) -> pl.Expr:
             frame.select(rebuilt).collect_schema()
             == frame.select(expr).collect_schema()
         )
-    except (MixedFloatsError, PolarsError, RecursionError):
+    except (MixedFloatsError, MixedTimesError, PolarsError, RecursionError):
         raise _refusal("Unsettled", step) from None
     if rebuilt is None or not same:
         raise _refusal("Unsettled", step)
@@ -158,6 +183,7 @@ class _Proof:
     schema: Mapping[str, pl.DataType]
     step: str
     fragile: bool
+    plain: bool
     rows: pl.LazyFrame
 
     def walk(self, node: Node) -> bool:
@@ -177,7 +203,38 @@ class _Proof:
         }
         if name not in steps:
             self._refuse(name)
-        return steps[name](body)
+        reads = steps[name](body)
+        if reads and name in _ARGUMENTS and not (name == "BinaryExpr" and self.plain):
+            self._try_on_values(name, pairs(body))
+        return reads
+
+    def _try_on_values(self, name: str, body: dict[str, Node]) -> None:
+        """Refuse a part that fails on whatever values of the dtypes it reads.
+
+        The trial of the whole step does not show it where a condition in the step
+        keeps the made-up values from the part.
+        """
+        given, schema = dict(body), dict(self.schema)
+
+        def made_up(argument: Node) -> Node:
+            found = self._dtypes(argument) if _reads(argument) else []
+            if len(found) != 1:
+                return argument
+            column = f"__{len(schema)}__"
+            schema[column] = found[0]
+            return {"Column": column}
+
+        parts = [part for key in _ARGUMENTS[name] for part in _listed(body[key])]
+        if all(head(part)[0] in _PLAIN for part in parts):
+            return
+        for key in _ARGUMENTS[name]:
+            part = body[key]
+            many = isinstance(part, list)
+            given[key] = [made_up(p) for p in items(part)] if many else made_up(part)
+        try:
+            sample_rows(schema).select(build({name: given})).collect()
+        except (PolarsError, PanicException):
+            self._refuse("Values")
 
     def _column(self, name: Node) -> bool:
         if not isinstance(name, str) or name not in self.schema:
@@ -284,10 +341,9 @@ class _Proof:
     def _check_dtypes(
         self, name: str, rule: Rule, arguments: Sequence[Node], options: Node
     ) -> None:
-        if rule.mixing and len(arguments) > 1:
+        if rule.mixing:
             self._check_mixing(arguments)
-        if not rule.zoned and any(map(_is_zoned, self._dtypes(arguments[0]))):
-            self._refuse("Zone")
+        self._check_calendar(name, rule, arguments)
         match name:
             case "SumHorizontal":
                 self._check_plain_sum(arguments)
@@ -319,6 +375,14 @@ class _Proof:
         after = self._dtypes({"Function": {"input": arguments, "function": function}})
         if not all(map(cast_never_fails, self._dtypes(arguments[0]), after)):
             self._refuse("TemporalExpr.CastTimeUnit")
+
+    def _check_calendar(self, name: str, rule: Rule, arguments: Sequence[Node]) -> None:
+        if not rule.zoned and any(map(_is_zoned, self._dtypes(arguments[0]))):
+            self._refuse("Zone")
+        if name in _SHIFTS:
+            words = _text(arguments[1])
+            if words is None or not is_short(words):
+                self._refuse("Calendar")
 
     def _check_bounds(self, arguments: Sequence[Node]) -> None:
         """Refuse columns as bounds that the clipped column may not hold."""
@@ -442,6 +506,36 @@ def _is_fragile(tree: Node, schema: Mapping[str, pl.DataType]) -> bool:
         or any(d.is_decimal() or d.is_nested() or _in_nanoseconds(d) for d in found)
         or (texts and ("Float" in words or any(d.is_numeric() for d in found)))
     )
+
+
+def _is_plain(tree: Node, schema: Mapping[str, pl.DataType]) -> bool:
+    """Return whether an expression only computes with numbers."""
+    words = json.dumps(tree)
+    read = schema if '"Selector"' in words else column_names(tree)
+    return not any(word in words for word in _OTHER_WORDS) and all(
+        schema[name].is_numeric() or isinstance(schema[name], pl.Boolean)
+        for name in read
+        if name in schema
+    )
+
+
+def _has_times(tree: Node, schema: Mapping[str, pl.DataType]) -> bool:
+    """Return whether dates or instants occur in an expression."""
+    words = json.dumps(tree)
+    read = schema if '"Selector"' in words else column_names(tree)
+    return '"Date' in words or any(
+        isinstance(dtype, (pl.Date, pl.Datetime))
+        for name, dtype in schema.items()
+        if name in read
+    )
+
+
+def _reads(tree: Node) -> bool:
+    return bool(column_names(tree)) or selects(tree)
+
+
+def _listed(part: Node) -> list[Node]:
+    return items(part) if isinstance(part, list) else [part]
 
 
 def _in_nanoseconds(dtype: pl.DataType) -> bool:

@@ -2,8 +2,8 @@
 
 A function is row-local when its value in a row depends on that row alone, and it
 is listed here only if it also raises for no value of its column: a function that
-can fail says by failing what the data are. (Dates beyond the year 262,000 are
-beyond what Polars can print, truncate or shift; there they fail.)
+can fail says by failing what the data are. (Times beyond what Polars can print,
+truncate or shift are never read: see `polars_calendar`.)
 
 What a function may be given is a shape: options that are not as written, or that
 a newer Polars adds, are refused.

@@ -79,6 +79,14 @@ _REASONS: Final[dict[str, tuple[str, str]]] = {
         "Bins that are not written out are read off the rows",
         "write the edges as a list.",
     ),
+    "Calendar": (
+        "A shift of more than 100,000 years, or one that is not written out, can fail",
+        'write a shorter one, such as "1mo".',
+    ),
+    "Values": (
+        "A part of it fails on values that are not missing",
+        "check what is given to it: a format, a dtype, a number.",
+    ),
     "Deep": (
         "The expression is too deep to be read",
         "split it into several .with_columns(...).",

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
-from dpframe.proofs.polars_tree import Node, column_names, head, items, pairs
+from dpframe.proofs.polars_tree import Node, column_names, head, items, pairs, selects
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -143,10 +143,4 @@ def _function_name(body: Node) -> str:
 
 def _reads(node: Node) -> bool:
     """Return whether a tree reads a column."""
-    return bool(column_names(node)) or _selects(node)
-
-
-def _selects(node: Node) -> bool:
-    if head(node)[0] == "Selector":
-        return True
-    return any(_selects(part) for part in (*pairs(node).values(), *items(node)))
+    return bool(column_names(node)) or selects(node)

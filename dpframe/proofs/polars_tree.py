@@ -146,6 +146,13 @@ def column_names(node: Node) -> set[str]:
     return {found for part in parts for found in column_names(part)}
 
 
+def selects(node: Node) -> bool:
+    """Return whether a tree reads columns by a selector."""
+    if head(node)[0] == "Selector":
+        return True
+    return any(selects(part) for part in (*pairs(node).values(), *items(node)))
+
+
 def selectors(node: Node) -> Iterator[str]:
     """Yield the selectors of a tree as JSON text, except lists of names."""
     if _is_selector(node):

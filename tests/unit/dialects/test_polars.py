@@ -587,3 +587,12 @@ def test_no_text_holds_a_cell() -> None:
     for text in texts:
         for canary in (secret, "7319", "1987"):
             assert canary not in text
+
+
+def test_cast_of_all_columns_takes_times_of_several_dtypes() -> None:
+    raw = pl.DataFrame(
+        {"day": [dt.date(2020, 1, 1)], "at": [None]},
+        schema={"day": pl.Date, "at": pl.Datetime("ms")},
+    )
+    frame = PrivatePolars.attach(raw, Accountant(epsilon=1)).cast(pl.String)
+    assert frame.dp.detach().equals(raw.cast(pl.String))

@@ -559,3 +559,76 @@ def test_plain_columns_are_told_from_derived_ones() -> None:
     assert plain_columns(pl.all(), ["x", "y"]) == {"x": "x", "y": "y"}
     assert plain_columns(x * 1, ["x"]) == {}
     assert plain_columns(pl.lit(1).alias("x"), ["x"]) == {}
+
+
+FAR = pl.duration(days=95_000_000)
+NAIVE = pl.lit(dt.date(2000, 1, 1)).cast(pl.Datetime("us"))
+OFF_THE_CALENDAR = [
+    (d + FAR).dt.to_string("%Y"),
+    (d + FAR).cast(pl.String),
+    (d + FAR).dt.month_end(),
+    (d + FAR).dt.truncate("1mo"),
+    (d + FAR).dt.round("1q"),
+    (d + FAR).dt.offset_by("90000y"),
+    (d + FAR).is_between(t, NAIVE),
+    (d + FAR).fill_null(NAIVE),
+    pl.format("{}", d + FAR),
+    pl.concat_str(d + FAR, s),
+    pl.when(b).then(d + FAR).otherwise(t),
+    (d + FAR).cast(pl.Datetime("us")),
+    n.cast(pl.Int64).cast(pl.Datetime("ms"), strict=False).dt.date(),
+    (t + pl.duration(days=90_000_000)).dt.to_string("%Y"),
+    pl.col("zoned").dt.replace_time_zone(None).cast(pl.String),
+    (pl.col("zoned") + pl.duration(days=90_000_000)).dt.ordinal_day(),
+]
+
+
+@pytest.mark.parametrize("expr", OFF_THE_CALENDAR, ids=lambda expr: str(expr)[:60])
+def test_no_time_is_so_far_that_an_expression_fails(expr: pl.Expr) -> None:
+    schema = {name: SCHEMA[name] for name in ["n", "b", "s", "d", "t", "zoned"]}
+    prove(expr, schema=schema)
+    numbers = [0, 1, 10_000, 16_000_000, 2**31 - 1, -(2**31), None]
+    instants = [0, 1, 2**62, 2**63 - 1, -(2**62), -(2**63), None]
+    rows = pl.DataFrame(
+        {
+            "n": pl.Series(numbers, dtype=pl.Int32),
+            "b": [True, False] * 3 + [None],
+            "s": ["a"] * 7,
+            "d": pl.Series(numbers, dtype=pl.Int32).cast(pl.Date),
+            "t": pl.Series(instants, dtype=pl.Int64).cast(pl.Datetime("us")),
+            "zoned": pl.Series(instants, dtype=pl.Int64).cast(SCHEMA["zoned"]),
+        },
+        schema=schema,
+    )
+    assert rows.select(expand(expr, schema=schema)).height == len(numbers)
+
+
+def test_times_on_the_calendar_are_kept_as_they_are() -> None:
+    days = [dt.date.min, dt.date(1970, 1, 1), dt.date(2024, 2, 29), dt.date.max, None]
+    rows = pl.DataFrame({"d": days})
+    for expr in (d.dt.month_end(), d.dt.offset_by("-1y"), d.cast(pl.String)):
+        assert rows.select(expand(expr, schema=SCHEMA)).equals(rows.select(expr))
+
+
+@pytest.mark.parametrize("length", ["260137y", "-100001y", "99999y9999999mo", s])
+def test_shift_that_may_leave_the_calendar_is_refused(length: str | pl.Expr) -> None:
+    for expr in (d.dt.offset_by(length), d.dt.truncate(length), d.dt.round(length)):
+        with pytest.raises(NotProvedError):
+            prove(expr, schema=SCHEMA)
+
+
+LATE = pl.when(d > dt.date(2005, 1, 1))
+GATED = [
+    LATE.then(d).dt.to_string("%s"),
+    LATE.then(d).cast(pl.Time, strict=False),
+    LATE.then(d).cast(pl.Duration("us"), strict=False),
+    LATE.then(pl.lit("a")).str.to_integer(base=99, strict=False),
+    LATE.then(t).dt.round("0d"),
+    (LATE.then(d).cast(pl.Int32) // (n - 1)).cast(pl.Date).dt.to_string("%s"),
+]
+
+
+@pytest.mark.parametrize("expr", GATED, ids=lambda expr: str(expr)[:60])
+def test_what_fails_is_refused_where_a_condition_hides_it(expr: pl.Expr) -> None:
+    with pytest.raises(NotProvedError):
+        prove(expr, schema=SCHEMA)
