@@ -26,6 +26,7 @@ from dpframe.declare import (
 from dpframe.dialects.pandas_columns import polars_column, unit_column
 from dpframe.dialects.pandas_hints import HINTS
 from dpframe.dialects.shared import (
+    check_accountant,
     describe,
     describe_html,
     refuse_attribute,
@@ -38,7 +39,6 @@ from dpframe.errors import (
     ParameterTypeError,
 )
 from dpframe.frame import UNIT, PrivateFrame, State
-from dpframe.privacy.accountant import Accountant
 from dpframe.proofs.pandas import Schema, record
 from dpframe.proofs.pandas_kinds import is_missing, literal_kind, polars_dtype
 from dpframe.proofs.pandas_query import record_query
@@ -49,6 +49,8 @@ from dpframe.values import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from dpframe.privacy.accountant import Accountant
 
 _HOST: Final = "pandas DataFrame"
 
@@ -126,7 +128,8 @@ class PrivatePandas(PrivateFrame):
         Costs nothing. The schema (names and dtypes) is taken as public, the
         categories of a categorical column are not.
         """
-        _check_attached(frame, accountant)
+        check_accountant(accountant)
+        _check_attached(frame)
         limits = check_contributions(max_rows, max_groups, unit=privacy_unit)
         native = pd.DataFrame(frame)
         native.index = pd.RangeIndex(len(native))
@@ -531,10 +534,7 @@ def _restored(
     return cls(native, State(**state).declare(**declared))
 
 
-def _check_attached(frame: object, accountant: object) -> None:
-    if not isinstance(accountant, Accountant):
-        msg = f"attach needs an Accountant, not a {type(accountant).__name__}."
-        raise ParameterTypeError(msg, hint="budget = dpframe.Accountant(epsilon=1).")
+def _check_attached(frame: object) -> None:
     if not isinstance(frame, pd.DataFrame):
         msg = f"attach needs a frame, not a {type(frame).__name__}."
         raise ParameterTypeError(msg, hint="write series.to_frame() for a Series.")

@@ -38,6 +38,7 @@ from dpframe.dialects.polars_steps import (
     prove_selection,
 )
 from dpframe.dialects.shared import (
+    check_accountant,
     describe,
     describe_html,
     refuse_attribute,
@@ -49,7 +50,6 @@ from dpframe.errors import (
     ParameterTypeError,
 )
 from dpframe.frame import UNIT, PrivateFrame, State
-from dpframe.privacy.accountant import Accountant
 from dpframe.proofs.polars import (
     expand,
     first_line,
@@ -58,6 +58,8 @@ from dpframe.proofs.polars import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from dpframe.privacy.accountant import Accountant
 
 N = TypeVar("N", pl.DataFrame, pl.LazyFrame)
 T = TypeVar("T")
@@ -129,12 +131,7 @@ class PrivatePolars(PrivateFrame, Generic[N]):
         ParameterError
             If a limit is below 1, or a declaration does not suit its column.
         """
-        if not isinstance(cast("object", accountant), Accountant):
-            kind = type(cast("object", accountant)).__name__
-            msg = f"attach takes an Accountant, not {kind}."
-            raise ParameterTypeError(
-                msg, hint="write .dp.attach(dpframe.Accountant(epsilon=1))."
-            )
+        check_accountant(accountant)
         limits = check_contributions(max_rows, max_groups, unit=privacy_unit)
         native = frame.clone().lazy() if isinstance(frame, pl.DataFrame) else frame
         types = native.collect_schema()
