@@ -186,7 +186,7 @@ def _not_a_value(step: str, *, hint: str | None = None) -> NotProvedTypeError:
 
 
 def _not_elementwise(name: str, on: str) -> NotProvedAttributeError:
-    msg = f"{name} on {on} is not known to work row by row."
+    msg = f"{name} on {on} looks at other rows, or is not known to work row by row."
     hint = COLUMN_HINTS.get(name, "write it as elementwise operations on columns.")
     return NotProvedAttributeError(msg, step=name, hint=hint)
 
