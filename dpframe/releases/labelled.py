@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -12,7 +13,7 @@ from dpframe.errors import ColumnNotFoundError
 from dpframe.releases.figures import PRINTED
 from dpframe.releases.rounding import shown_cell
 from dpframe.releases.scalar import ScalarRelease
-from dpframe.table import aligned_lines
+from dpframe.table import aligned_lines, html_table
 
 if TYPE_CHECKING:
     from dpframe.measure import Measured
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, np.dtype[Any]]
 
 _VECTOR: Final = 1
-_MATRIX: Final = 2
 
 
 class Labelled:
@@ -143,14 +143,25 @@ class Labelled:
         return str(shown_cell(self._figures, cell, error))
 
     def __repr__(self) -> str:
-        size = len(self._names)
-        if len(self.shape) == _MATRIX:
-            rows = [["", *self._names]]
-            rows += [
-                [name, *(self.shown(i, j) for j in range(size))]
-                for i, name in enumerate(self._names)
-            ]
-        else:
-            rows = [[name, self.shown(i)] for i, name in enumerate(self._names)]
+        rows = self._printed()
         right = set(range(1, len(rows[0])))
         return "\n".join([self._what, *aligned_lines(rows, right=right)])
+
+    def _repr_html_(self) -> str:
+        header, *rows = self._printed()
+        if len(self.shape) == _VECTOR:
+            header, rows = ["", self._what], [header, *rows]
+        table = html_table(header, rows, set(range(1, len(header))))
+        return f"<div>{html.escape(self._what)}</div>{table}"
+
+    def _printed(self) -> list[list[str]]:
+        """Return the entries with their errors as text, names first."""
+        size = len(self._names)
+        if len(self.shape) == _VECTOR:
+            return [[name, self.shown(i)] for i, name in enumerate(self._names)]
+        rows = [["", *self._names]]
+        rows += [
+            [name, *(self.shown(i, j) for j in range(size))]
+            for i, name in enumerate(self._names)
+        ]
+        return rows
