@@ -23,8 +23,12 @@ if TYPE_CHECKING:
     from dpframe.values import Bounds, ColumnType, Keys
 
 
-def find_column(frame: PrivateFrame, name: object) -> ColumnType:
+def find_column(
+    frame: PrivateFrame, name: object, *, several: str | None = None
+) -> ColumnType:
     """Return the type of one visible column of a private frame.
+
+    `several` says what to write for a list of names, where there is such a way.
 
     Raises
     ------
@@ -39,9 +43,10 @@ def find_column(frame: PrivateFrame, name: object) -> ColumnType:
         kind = type(name).__name__
         article = "an" if kind[:1] in "AEIOaeio" else "a"
         msg = f"A column is named by its text, not by {article} {kind}."
-        raise ParameterTypeError(
-            msg, hint='write one name, such as "age"; derive a column in a step.'
-        )
+        other = "derive a column in a step"
+        if several is not None and isinstance(name, (list, tuple)):
+            other = f"for several, {several}"
+        raise ParameterTypeError(msg, hint=f'write one name, such as "age"; {other}.')
     types = frame.types()
     if name in frame.duplicate_names():
         msg = f"Column {name!r} occurs more than once."

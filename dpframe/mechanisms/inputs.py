@@ -6,7 +6,7 @@ All of it from parameters and schema, so that a mistake costs nothing.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import polars as pl
 
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from dpframe.frame import PrivateFrame
     from dpframe.privacy.loss import Loss
     from dpframe.values import Bounds, ColumnType
+
+
+_SEVERAL: Final = ".dp.agg(...) or .dp.mean_cov([...])"
 
 
 def pure_epsilon(loss: Loss) -> Fraction:
@@ -108,7 +111,7 @@ def clipped(frame: PrivateFrame, column: object, bounds: object) -> Clipped:
     BoundsRequiredError
         If there are none.
     """
-    ctype = find_column(frame, column)
+    ctype = find_column(frame, column, several=_SEVERAL)
     found = carried_bounds(frame, ctype, bounds)
     if found is None:
         msg = f"Clipping bounds of column {ctype.name!r} are needed and not declared."
@@ -128,7 +131,7 @@ def typed(frame: PrivateFrame, column: object) -> ColumnType:
     DomainRequiredError
         If it carries none.
     """
-    ctype = find_column(frame, column)
+    ctype = find_column(frame, column, several=_SEVERAL)
     state = frame.private_state
     bounds = state.bounds.get(ctype.name)
     found = () if bounds is None else (bounds.low, bounds.high)
@@ -137,7 +140,8 @@ def typed(frame: PrivateFrame, column: object) -> ColumnType:
         msg = f"Column {ctype.name!r} holds {ctype.kind.value} of no declared type."
         hint = (
             f"write .dp.domain({{{ctype.name!r}: [...]}}) or "
-            f".dp.bounds({{{ctype.name!r}: (low, high)}}), or cast it before attaching."
+            f".dp.bounds({{{ctype.name!r}: (low, high)}}), or cast it before "
+            'attaching, as by .astype("str").'
         )
         raise DomainRequiredError(msg, hint=hint)
     return ctype
