@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from zoneinfo import ZoneInfo
 
 import numpy as np
+import pandas as pd
 import polars as pl
 
 from dpframe.errors import ParameterError, ParameterTypeError
@@ -48,6 +49,8 @@ WIDEST: Final = 2.0**500
 """Float bounds beyond this, or closer together than its inverse, are refused."""
 _MOST_DIGITS: Final = 10**38 - 1  # the widest decimal of a column
 _MOST_TICKS: Final = (1 << 63) - 1000  # the widest duration of a column, in its unit
+_A_DATE: Final = "datetime.date(2024, 1, 31)"
+_AN_INSTANT: Final = "datetime.datetime(2024, 1, 31, tzinfo=datetime.UTC)"
 _MOST_SECONDS: Final = 999_999_999 * 86_400  # the widest timedelta
 
 
@@ -289,13 +292,13 @@ def _day(value: object, *, what: str) -> Fraction:
         return _numpy_seconds(value, what=what) / 86_400
     if isinstance(value, dt.datetime):
         if value.tzinfo is not None:
-            msg = f"{what} has a time zone, but the column holds dates."
-            raise ParameterTypeError(msg)
+            msg = f"{what} have a time zone, but the column holds dates."
+            raise ParameterTypeError(msg, hint=f"write {_A_DATE}.")
         return _instant(value, zone=None, what=what) / 86_400
     if isinstance(value, dt.date):
         return Fraction((value - EPOCH.date()).days)
     msg = f"{what} must be a datetime.date, not {type(value).__name__}."
-    raise ParameterTypeError(msg)
+    raise ParameterTypeError(msg, hint=f"write {_A_DATE}.")
 
 
 def _instant(value: object, *, zone: str | None, what: str) -> Fraction:
@@ -303,23 +306,29 @@ def _instant(value: object, *, zone: str | None, what: str) -> Fraction:
     if isinstance(value, np.datetime64):
         if zone is None:
             return _numpy_seconds(value, what=what)
-        msg = f"{what} has no time zone, but the column has a time zone."
-        raise ParameterTypeError(msg)
+        raise _other_zone(what, zone)
     if isinstance(value, dt.datetime):
         if value != value:  # noqa: PLR0124 - NaT differs from itself
-            msg = f"{what} is missing."
+            msg = f"{what} hold a missing value."
             raise ParameterError(msg)
         if (value.tzinfo is None) != (zone is None):
-            have, need = ("no", "a") if zone is not None else ("a", "no")
-            msg = f"{what} has {have} time zone, but the column has {need} time zone."
-            raise ParameterTypeError(msg)
+            raise _other_zone(what, zone)
         nanos = getattr(value, "nanosecond", 0)  # pandas' Timestamp
         elapsed = (value if zone else value.replace(tzinfo=dt.UTC)) - EPOCH
         return _seconds(elapsed) + Fraction(nanos, 10**9)
     if isinstance(value, dt.date) and zone is None:
         return Fraction((value - EPOCH.date()).days * 86_400)
     msg = f"{what} must be a datetime.datetime, not {type(value).__name__}."
-    raise ParameterTypeError(msg)
+    hint = f"write {_A_DATE if zone is None else _AN_INSTANT}."
+    raise ParameterTypeError(msg, hint=hint)
+
+
+def _other_zone(what: str, zone: str | None) -> ParameterTypeError:
+    if zone is None:
+        msg = f"{what} have a time zone, but the column has none."
+        return ParameterTypeError(msg, hint="drop it: .replace(tzinfo=None).")
+    msg = f"{what} have no time zone, but the column has one."
+    return ParameterTypeError(msg, hint=f"pass tzinfo=, as in {_AN_INSTANT}.")
 
 
 def _duration(value: object, *, what: str) -> Fraction:
@@ -330,13 +339,13 @@ def _duration(value: object, *, what: str) -> Fraction:
         nanos = getattr(value, "nanoseconds", 0)  # pandas' Timedelta
         return _seconds(value) + Fraction(nanos, 10**9)
     msg = f"{what} must be a datetime.timedelta, not {type(value).__name__}."
-    raise ParameterTypeError(msg)
+    raise ParameterTypeError(msg, hint="write datetime.timedelta(days=1).")
 
 
 def _numpy_seconds(value: Any, *, what: str) -> Fraction:
     """Return the seconds of a numpy instant or duration, exactly."""
     if np.isnat(value):
-        msg = f"{what} is missing."
+        msg = f"{what} hold a missing value."
         raise ParameterError(msg)
     unit, step = np.datetime_data(value.dtype)
     if unit in {"Y", "M"} and isinstance(value, np.datetime64):
@@ -416,6 +425,7 @@ def parse_keys(ctype: ColumnType, keys: object) -> Keys:
         column's dtype cannot hold.
     """
     listed = listed_values(keys, what=f"keys of {ctype.name!r}")
+    check_present(ctype, listed)
     ctype = declared_type(ctype, listed)
     seen: set[object] = set()
     for key in listed:
@@ -443,22 +453,33 @@ def listed_values(values: object, *, what: str) -> Keys:
             f"{what} must be a list, tuple, range or numpy array of public values, "
             f"not {type(values).__name__}."
         )
-        raise ParameterTypeError(
-            msg,
-            hint="write the values out: those found in a private column are private.",
-        )
+        hint = "write the values out: those found in a private column are private"
+        if not isinstance(values, str):
+            hint += "; for public ones, such as pd.date_range(...), pass list(...)"
+        raise ParameterTypeError(msg, hint=f"{hint}.")
     if not listed:
         msg = f"{what} are empty."
         raise ParameterError(msg)
     return listed
 
 
+def check_present(ctype: ColumnType, keys: Keys) -> None:
+    """Refuse a missing key, in whatever form: it would be one of every dtype.
+
+    Raises
+    ------
+    ParameterError
+    """
+    for key in keys:
+        differs: object = key != key  # noqa: PLR0124 - NaN and NaT differ from themselves
+        if key is None or key is pd.NA or differs is True or differs is np.True_:
+            msg = f"keys of {ctype.name!r} hold a missing value."
+            raise ParameterError(msg, hint="missing rows are counted by other=True.")
+
+
 def key_identity(ctype: ColumnType, key: object) -> object:
     """Return what two keys must share to be the same key: their value, by kind."""
     what = f"keys of {ctype.name!r}"
-    if key is None or key != key:  # noqa: PLR0124 - NaN and NaT differ from themselves
-        msg = f"{what} hold a missing value."
-        raise ParameterError(msg, hint="missing rows are counted by other=True.")
     if ctype.kind is Kind.TEXT:
         if not isinstance(key, str):
             msg = f"{what} must be text, not {type(key).__name__}."

@@ -229,7 +229,7 @@ class PreviewNamespace(Previewer[N]):
         self,
         *columns: str | list[str],
         keys: Any = None,
-        bins: Mapping[str, Any] | None = None,
+        bins: Any = None,
     ) -> PreviewGroupBy[N]:
         """Group by public keys or bins; the previews follow as methods.
 
@@ -241,8 +241,9 @@ class PreviewNamespace(Previewer[N]):
             For each column the values of its groups; for one column a list, for several
             a list of tuples. Public. Default: those of `.dp.domain`, or of a column's
             type.
-        bins : mapping, optional
-            For each column the number of its bins, or their edges. Public.
+        bins : mapping, int or list, optional
+            For each column the number of its bins, or their edges; for one column these
+            alone. Public.
 
         Returns
         -------

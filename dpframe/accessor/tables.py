@@ -11,8 +11,6 @@ from dpframe.goal import Goal
 from dpframe.mechanisms.tables import contingency, histogram
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from dpframe.privacy.loss import Amount
     from dpframe.releases.tabular import TableRelease
 
@@ -260,7 +258,7 @@ class Tables(Runner[N]):
         columns: list[str] | tuple[str, ...],
         *,
         keys: Any = None,
-        bins: Mapping[str, Any] | None = None,
+        bins: Any = None,
         other: bool = False,
         of: str = "rows",
         epsilon: Amount | None = None,
@@ -282,8 +280,9 @@ class Tables(Runner[N]):
         keys : mapping or list of tuple, optional
             For each column the values to count, or the combinations themselves. Public.
             Default: those of `.dp.domain`, or of a column's type.
-        bins : mapping, optional
-            For each column the number of its bins, or their edges. Public.
+        bins : mapping, int or list, optional
+            For each column the number of its bins, or their edges; for one column these
+            alone. Public.
         other : bool, optional
             Whether a last cell counts all rows that are in no other, missing ones too.
         of : {"rows", "units"}, optional
@@ -375,7 +374,7 @@ class Tables(Runner[N]):
         self,
         *columns: str | list[str],
         keys: Any = None,
-        bins: Mapping[str, Any] | None = None,
+        bins: Any = None,
     ) -> GroupBy[N]:
         """Group by public keys or bins; the releases follow as methods.
 
@@ -387,8 +386,9 @@ class Tables(Runner[N]):
             For each column the values of its groups; for one column a list, for several
             a list of tuples. Public. Default: those of `.dp.domain`, or of a column's
             type.
-        bins : mapping, optional
-            For each column the number of its bins, or their edges. Public.
+        bins : mapping, int or list, optional
+            For each column the number of its bins, or their edges; for one column these
+            alone. Public.
 
         Returns
         -------

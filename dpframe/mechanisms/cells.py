@@ -26,6 +26,7 @@ from dpframe.mechanisms.inputs import carried_bounds
 from dpframe.tally import BinAxis, KeyAxis
 from dpframe.values import (
     Kind,
+    check_present,
     declared_type,
     default_keys,
     key_identity,
@@ -194,7 +195,7 @@ def one_axis(
     BoundsRequiredError
         If bins are a number, and there are no bounds to divide.
     """
-    column = find_column(frame, name)
+    column = find_column(frame, name, several=".dp.contingency([...])")
     if keys is not None and bins is not None:
         msg = f"keys and bins of column {column.name!r} exclude each other."
         raise ParameterError(msg)
@@ -236,7 +237,9 @@ def tuple_axis(frame: PrivateFrame, names: Sequence[object], keys: object) -> Ke
     identities: list[list[object]] = []
     for place, name in enumerate(names):
         values = tuple(key[place] for key in listed)
-        column = declared_type(find_column(frame, name), values)
+        column = find_column(frame, name)
+        check_present(column, values)
+        column = declared_type(column, values)
         columns.append(column)
         identities.append([key_identity(column, value) for value in values])
     rows = list(zip(*identities, strict=True))
@@ -348,13 +351,18 @@ def product_axes(
 ) -> tuple[Axis, ...]:
     """Return the axes of several columns, from mappings or from a list of tuples.
 
+    For one column, its keys or its bins may stand alone.
+
     Raises
     ------
     ParameterError
         If keys or bins name a column that is not among them.
     """
-    by_bins = mapping_of(bins, what="bins")
-    keys = public_value(keys)
+    keys, bins = public_value(keys), public_value(bins)
+    alone = bins is not None and not isinstance(bins, Mapping)
+    if alone and len(names) == 1 and not isinstance(keys, Mapping):
+        return (one_axis(frame, names[0], keys=keys, bins=cast("object", bins)),)
+    by_bins = mapping_of(cast("object", bins), what="bins")
     if keys is not None and not isinstance(keys, Mapping):
         if by_bins:
             msg = "keys as a list exclude bins."

@@ -313,6 +313,19 @@ def test_a_key_column_named_like_a_measure_is_refused(host: Host, call: Any) -> 
 SIZES = {"full": slice(None), "one row": slice(1), "empty": slice(0)}
 
 
+@pytest.mark.usefixtures("noiseless")
+@pytest.mark.parametrize("bins", [[0, 2, 4], 2, np.array([0, 2, 4])], ids=str)
+def test_one_column_is_grouped_by_bins_that_stand_alone(host: Host, bins: Any) -> None:
+    frame = host.attached({"x": [0, 1, 3]}).dp.bounds(x=(0, 4))
+    alone = frame.dp.group_by("x", bins=bins).count(epsilon=1)
+    by_name = frame.dp.group_by("x", bins={"x": bins}).count(epsilon=1)
+    assert rows_of(alone) == rows_of(by_name) == [(0.0, 2.0, 2), (2.0, 4.0, 1)]
+    previewed = frame.dp.preview.group_by(["x"], bins=bins).count(epsilon=1)
+    assert rows_of(previewed.release()) == rows_of(alone)
+    crossed = frame.dp.contingency("x", bins=bins, epsilon=1)
+    assert rows_of(crossed) == rows_of(alone)
+
+
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("release", LOSSES.values(), ids=LOSSES)
 def test_no_release_tells_the_size_of_its_frame_by_its_shape(
