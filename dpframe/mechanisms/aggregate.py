@@ -50,7 +50,7 @@ def aggregate(
     ParameterError
         If there is none, one is unknown, or a name is given twice.
     """
-    asked = _asked(statistics, named)
+    asked = _asked(frame, statistics, named)
     by_column: dict[str | None, dict[str, str]] = {}
     for name, (column, kind) in asked.items():
         by_column.setdefault(column, {})[name] = kind
@@ -74,7 +74,7 @@ def aggregate(
 
 
 def _asked(
-    statistics: object, named: Mapping[str, object]
+    frame: PrivateFrame, statistics: object, named: Mapping[str, object]
 ) -> dict[str, tuple[str | None, str]]:
     """Return column and kind of each statistic, by name."""
     given = mapping_of(statistics, what="statistics")
@@ -86,20 +86,23 @@ def _asked(
         if name in asked:
             msg = f"Two statistics are named {name!r}."
             raise ParameterError(msg)
-        asked[name] = _grammar(name, wanted)
+        asked[name] = _grammar(frame, name, wanted)
     if not asked:
         msg = "agg needs at least one statistic."
         raise ParameterError(msg, hint='write n="count", average=("age", "mean").')
     return asked
 
 
-def _grammar(name: str, wanted: object) -> tuple[str | None, str]:
+def _grammar(frame: PrivateFrame, name: str, wanted: object) -> tuple[str | None, str]:
     if wanted == "count":
         return None, "count"
     pair = cast("tuple[object, ...]", wanted) if isinstance(wanted, tuple) else ()
     if len(pair) != 2 or not isinstance(pair[0], str):  # noqa: PLR2004 - a pair
         msg = f'Statistic {name!r} must be "count" or a tuple (column, statistic).'
-        raise ParameterTypeError(msg)
+        column = name if name in frame.types() else "column"
+        kind = wanted if wanted in KINDS else "mean"
+        label = f"{name}=" if name.isidentifier() else f'"{name}": '
+        raise ParameterTypeError(msg, hint=f'write {label}("{column}", "{kind}").')
     return pair[0], chosen(pair[1], among=KINDS, what=f"statistic {name!r}")
 
 

@@ -181,7 +181,13 @@ class Moment:
         column = self.sums.quantity.column
         if self.kind in {"var", "std"} and column.kind.is_temporal:
             msg = f"Column {column.name!r} holds {column.kind.value}: no {self.kind}."
-            raise ParameterTypeError(msg, hint="make it a number in a step first.")
+            start = "datetime.datetime(2000, 1, 1)"
+            if column.zone is not None:
+                start = "datetime.datetime(2000, 1, 1, tzinfo=datetime.UTC)"
+            lasts = column.kind is Kind.DURATION
+            span = "" if lasts else f"(column - {start})"
+            hint = f"make it a number in a step first: {span}.dt.total_seconds()."
+            raise ParameterTypeError(msg, hint=hint)
 
     @property
     def measure(self) -> ColumnType:

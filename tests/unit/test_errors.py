@@ -296,13 +296,19 @@ MISTAKES: dict[str, tuple[Callable[[Any], object], type, str, str | None]] = {
         lambda f: f.dp.mean(["age"], epsilon=1),
         ParameterTypeError,
         "not by a list",
-        '"age"',
+        '"age"; for several, .dp.agg(...) or .dp.mean_cov([...]).',
+    ),
+    "a list where one column of a group is meant": (
+        lambda f: f.dp.group_by("state").sum(["age", "days"], epsilon=1),
+        ParameterTypeError,
+        "not by a list",
+        ".dp.agg(...)",
     ),
     "a list of columns in a histogram": (
         lambda f: f.dp.histogram(["age"], bins=3, epsilon=1),
         ParameterTypeError,
         "not by a list",
-        '"age"',
+        '"age"; for several, .dp.contingency([...]).',
     ),
     "a list of columns to count": (
         lambda f: f.dp.count(["age"], epsilon=1),
@@ -345,6 +351,18 @@ MISTAKES: dict[str, tuple[Callable[[Any], object], type, str, str | None]] = {
         ParameterTypeError,
         "not Index",
         "private",
+    ),
+    "a range of dates as keys": (
+        lambda f: f.dp.domain(day=pd.date_range("2020-01-01", periods=3)),
+        ParameterTypeError,
+        "not DatetimeIndex",
+        "for public ones, such as pd.date_range(...), pass list(...).",
+    ),
+    "categories as bins": (
+        lambda f: f.dp.histogram("age", bins=pd.Categorical([0, 65]), epsilon=1),
+        ParameterTypeError,
+        "not Categorical",
+        "list(...)",
     ),
     "an extension array as keys": (
         lambda f: f.dp.histogram("state", keys=pd.array(["CA"]), epsilon=1),
@@ -394,6 +412,18 @@ MISTAKES: dict[str, tuple[Callable[[Any], object], type, str, str | None]] = {
         "datetime.datetime, not int",
         None,
     ),
+    "edges of dates as text": (
+        lambda f: f.dp.histogram("day", bins=["2020-01-01", "2021-01-01"], epsilon=1),
+        ParameterTypeError,
+        "bins of 'day' must be a datetime.datetime, not str",
+        "datetime.date(2024, 1, 31)",
+    ),
+    "instants elsewhere than the column": (
+        lambda f: f.dp.domain(day=[dt.datetime(2020, 1, 1, tzinfo=dt.UTC)]),
+        ParameterTypeError,
+        "keys of 'day' have a time zone, but the column has none",
+        ".replace(tzinfo=None)",
+    ),
     "bins of text": (
         lambda f: f.dp.histogram("state", bins=["a", "b"], epsilon=1),
         ParameterTypeError,
@@ -428,6 +458,18 @@ MISTAKES: dict[str, tuple[Callable[[Any], object], type, str, str | None]] = {
         lambda f: f.dp.histogram("age", bins=3, keys=[1], epsilon=1),
         ParameterError,
         "exclude each other",
+        None,
+    ),
+    "bins and keys in groups of one column": (
+        lambda f: f.dp.group_by("age", bins=3, keys=[1]),
+        ParameterError,
+        "exclude each other",
+        None,
+    ),
+    "bins of several columns at once": (
+        lambda f: f.dp.contingency(["age", "days"], bins=3, epsilon=1),
+        ParameterTypeError,
+        "bins must be a mapping by column, not int",
         None,
     ),
     "bins and keys in groups": (
@@ -488,6 +530,18 @@ MISTAKES: dict[str, tuple[Callable[[Any], object], type, str, str | None]] = {
         lambda f: f.dp.value_counts("state", keys=["CA", None], epsilon=1),
         ParameterError,
         "missing",
+        "other=True",
+    ),
+    "a missing key as pandas has it": (
+        lambda f: f.dp.value_counts("state", keys=["CA", pd.NA], epsilon=1),
+        ParameterError,
+        "missing",
+        "other=True",
+    ),
+    "a missing key in a combination": (
+        lambda f: f.dp.contingency(["state", "days"], keys=[("CA", NAN)], epsilon=1),
+        ParameterError,
+        "keys of 'days' hold a missing value",
         "other=True",
     ),
     "a key that no whole number is": (
@@ -580,7 +634,7 @@ MISTAKES: dict[str, tuple[Callable[[Any], object], type, str, str | None]] = {
         lambda f: f.dp.var("day", bounds=YEAR, epsilon=1),
         ParameterTypeError,
         "instants",
-        "number",
+        "(column - datetime.datetime(2000, 1, 1)).dt.total_seconds()",
     ),
     "no statistics": (
         lambda f: f.dp.agg(epsilon=1),
@@ -592,7 +646,13 @@ MISTAKES: dict[str, tuple[Callable[[Any], object], type, str, str | None]] = {
         lambda f: f.dp.agg(average="mean", epsilon=1),
         ParameterTypeError,
         "tuple (column, statistic)",
-        None,
+        'average=("column", "mean")',
+    ),
+    "a statistic by its column": (
+        lambda f: f.dp.agg({"age": "std"}, epsilon=1),
+        ParameterTypeError,
+        "tuple (column, statistic)",
+        'write age=("age", "std").',
     ),
     "an unknown statistic": (
         lambda f: f.dp.agg(middle=("age", "mode"), epsilon=1),
@@ -708,6 +768,45 @@ def test_a_mistake_says_what_is_wrong_and_changes_nothing(
     assert fact in message(found)
     if hint is not None:
         assert hint in found.hint
+
+
+ZONED = {"at": pd.Series(pd.date_range("2020-01-01", periods=3, tz="Europe/Rome"))}
+
+
+def test_times_have_a_spread_after_the_step_that_the_hint_names(host: Host) -> None:
+    start = dt.datetime(2000, 1, 1)  # noqa: DTZ001 - naive
+    frame = private(host)
+    if host.is_pandas:
+        derived = frame.assign(s=lambda rows: (rows["day"] - start).dt.total_seconds())
+    else:
+        derived = frame.with_columns(s=(pl.col("day") - start).dt.total_seconds())
+    preview = derived.dp.bounds(s=(0, 10**9)).dp.preview.std("s", epsilon=1)
+    assert preview.cost.epsilon == 1
+
+
+def test_times_of_a_zoned_column_have_a_zone(host: Host) -> None:
+    frame = host.attached(
+        ZONED if host.is_pandas else pl.from_pandas(pd.DataFrame(ZONED))
+    )
+    naive = (dt.datetime(2020, 1, 1), np.datetime64("2020-01-01"))  # noqa: DTZ001 - naive
+    calls = [lambda f, low=low: f.dp.bounds(at=(low, low)) for low in naive]
+    for call in calls:
+        found = refusal(frame, call, ParameterTypeError)
+        assert "bounds of 'at' have no time zone" in message(found)
+        assert "tzinfo=datetime.UTC" in found.hint
+
+
+def test_objects_that_may_be_missing_are_declared_or_cast() -> None:
+    people = pd.DataFrame({"state": pd.Series(["CA", None], dtype=object)})
+    frame = people.dp.attach(dpframe.Accountant(epsilon=1))
+    found = refusal(frame, lambda f: f.dp.domain(state=["CA", None]), ParameterError)
+    assert "missing" in message(found)
+    assert "other=True" in found.hint
+    found = refusal(
+        frame, lambda f: f.dp.count("state", epsilon=1), DomainRequiredError
+    )
+    assert ".dp.domain({'state': [...]})" in found.hint
+    assert 'before attaching, as by .astype("str")' in found.hint
 
 
 UNDECLARED: dict[str, tuple[Callable[[Any], object], type, str]] = {
@@ -873,7 +972,11 @@ def test_the_hidden_unit_column_cannot_be_named(host: Host) -> None:
 # Attaching
 
 UNATTACHABLE: dict[str, tuple[dict[str, Any], type, str]] = {
-    "a number as budget": ({"accountant": 1.0}, ParameterTypeError, "Accountant"),
+    "a number as budget": (
+        {"accountant": 1.0},
+        ParameterTypeError,
+        "attach takes an Accountant, not float.\nHint: write .dp.attach(",
+    ),
     "no budget": ({"accountant": None}, ParameterTypeError, "NoneType"),
     "a unit that is not there": ({"privacy_unit": "iid"}, ColumnNotFoundError, "'iid'"),
     "several units": ({"privacy_unit": ["id"]}, ParameterTypeError, "list"),
