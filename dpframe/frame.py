@@ -87,9 +87,11 @@ class State:
         )
 
     def rename(self, names: Mapping[str, str]) -> State:
-        """Return the state with its declarations moved to the new names."""
+        """Return the state with its unit and declarations under the new names."""
+        unit = self.privacy_unit
         return replace(
             self,
+            privacy_unit=None if unit is None else names.get(unit, unit),
             bounds=MappingProxyType(
                 {names.get(k, k): v for k, v in self.bounds.items()}
             ),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
 from types import MappingProxyType
 from typing import (
     TYPE_CHECKING,
@@ -308,10 +307,7 @@ class PrivatePolars(PrivateFrame, Generic[N]):
         if len(types) != len(self._types):
             msg = f"rename gives two columns one name: {', '.join(names.values())}."
             raise ParameterError(msg)
-        unit = self._state.privacy_unit
         state = self._state.rename(names)
-        if unit is not None:
-            state = replace(state, privacy_unit=names.get(unit, unit))
         step = ", ".join(f"{old}: {new}" for old, new in names.items())
         return self._made(
             self._native.rename(names), state.after(f"rename({step})"), types

@@ -474,3 +474,23 @@ def test_without_a_unit_each_row_is_one_and_has_no_weight(host: Any) -> None:
     assert record.blocks[0].exact == ((60,),)
     assert record.blocks[0].sensitivity == 1
     assert exact(lambda: private.dp.count(of="units", epsilon=1)) == [60]
+
+
+def test_a_renamed_unit_is_the_unit_under_its_new_name(host: Any) -> None:
+    frame = host.attached({"id": [1, 1, 2], "x": [1, 2, 3]}, privacy_unit="id")
+    names = {"id": "person"}
+    renamed = frame.rename(columns=names) if host.is_pandas else frame.rename(names)
+    assert renamed.dp.state.privacy_unit == "person"
+    assert frame.dp.state.privacy_unit == "id"
+    assert "unit person" in repr(renamed)
+    taken = renamed[["x"]] if host.is_pandas else renamed.select("x")
+    assert set(taken.columns) == {"x", "person"}
+
+
+def test_a_dropped_unit_is_still_whom_rows_belong_to(host: Any) -> None:
+    frame = host.attached({"id": [1, 1, 2], "x": [1, 2, 3]}, privacy_unit="id")
+    dropped = frame.drop(columns="id") if host.is_pandas else frame.drop("id")
+    assert list(dropped.columns) == ["x"]
+    with recording(noiseless=True):
+        units = dropped.dp.count(of="units", epsilon=1)
+    assert units.value == 2
