@@ -34,6 +34,7 @@ _WHOLE: Final = frozenset(
         pl.UInt64(),
     }
 )
+_NANOSECONDS: Final = {"ms": 10**6, "us": 10**3, "ns": 1, "day": 86_400 * 10**9}
 _MIX: Final = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 
 
@@ -76,8 +77,13 @@ def _hashes(values: pl.Series, key: bytes) -> Words:
     if values.dtype in _WHOLE:
         start = np.uint64(_keyed(b"", key))
         return _mixed(values.to_numpy().astype(np.uint64) + start)
+    tick = 0
+    if values.dtype.is_temporal():  # Python's own times end before a column's
+        tick = _NANOSECONDS[getattr(values.dtype, "time_unit", None) or "day"]
+        values = values.to_physical()
     distinct = values.unique()
-    digests = [value_hash(value, key) for value in distinct.to_list()]
+    listed = [value * tick if tick else value for value in distinct.to_list()]
+    digests = [value_hash(value, key) for value in listed]
     table = pl.DataFrame(
         {"value": distinct, "hash": pl.Series(digests, dtype=pl.UInt64)}
     )

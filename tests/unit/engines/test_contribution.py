@@ -91,3 +91,21 @@ def test_weights_round_down_so_that_a_unit_never_counts_more_than_its_limit() ->
     found = [figure for (figure,) in seen.records[0].blocks[0].exact]
     assert found == [m * min(WEIGHT, 7 * WEIGHT // m) for m in range(1, 60)]
     assert max(found) <= Fraction(7 * WEIGHT)
+
+
+@pytest.mark.parametrize(
+    "dtype", [pl.Date(), pl.Datetime("us"), pl.Datetime("ms", "UTC"), pl.Duration("ms")]
+)
+def test_units_beyond_the_calendar_of_python_are_limited_like_others(
+    dtype: pl.DataType,
+) -> None:
+    units = pl.Series([2**31 - 1] * 3 + [7], dtype=pl.Int32)
+    if dtype != pl.Date():
+        units = units.cast(pl.Int64) * 2**31
+    raw = pl.DataFrame({"unit": units.cast(dtype), "key": ["a", "b", "c", "a"]})
+    frame = dpframe.attach(
+        raw, dpframe.Accountant(epsilon=9), privacy_unit="unit", max_groups=1
+    )
+    with recording(noiseless=True):
+        table = frame.dp.histogram("key", keys=["a", "b", "c"], of="units", epsilon=1)
+    assert table.to_polars()["count"].sum() == 2
