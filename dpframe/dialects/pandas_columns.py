@@ -47,7 +47,10 @@ def polars_column(name: str, column: pd.Series[Any], dtype: pl.DataType) -> pl.S
         return _from_instants(name, utc, dtype)
     if isinstance(host, np.dtype):
         return pl.Series(name, np.ascontiguousarray(column.to_numpy())).cast(dtype)
-    arrow: Any = pa.array(column.array)
+    try:
+        arrow: Any = pa.array(column.array)
+    except UnicodeEncodeError:  # half a character, in text that Python holds
+        return _from_objects(name, column.to_numpy(dtype=object), dtype)
     if isinstance(host, pd.ArrowDtype):
         arrow = _readable(arrow)
     found = cast("pl.Series", pl.from_arrow(arrow)).alias(name)
@@ -96,13 +99,25 @@ def _from_objects(name: str, values: Any, dtype: pl.DataType) -> pl.Series:
     elif kind is Kind.DATETIME:
         zone = getattr(dtype, "time_zone", None)
         convert = _instant_to(aware=zone is not None)
-        held = pl.Series(name, [convert(v) for v in values], dtype=pl.Datetime("us"))
+        held = pl.Series(name, _each(convert, values), dtype=pl.Datetime("us"))
         if zone is not None:
             held = held.dt.replace_time_zone("UTC")
         return held.cast(dtype)
     else:
         convert = _CONVERTERS[kind]
-    return pl.Series(name, [convert(value) for value in values], dtype=dtype)
+    return pl.Series(name, _each(convert, values), dtype=dtype)
+
+
+def _each(convert: Callable[[object], Any], values: Any) -> list[Any]:
+    """Convert objects one by one; one that fails is missing: failing would tell."""
+
+    def converted(value: object) -> Any:
+        try:
+            return convert(value)
+        except Exception:  # noqa: BLE001 - beyond the calendar, or its own code
+            return None
+
+    return [converted(value) for value in values]
 
 
 def _float(value: object) -> float:
@@ -139,12 +154,16 @@ def _date(value: object) -> dt.date | None:
     return value if isinstance(value, dt.date) else None
 
 
+_MOST_DAYS: Final = 106_000_000  # of a duration in microseconds
+
+
 def _duration(value: object) -> dt.timedelta | None:
     if isinstance(value, np.timedelta64):
         value = pd.Timedelta(value)
     if not isinstance(value, dt.timedelta) or is_missing(value):
         return None
-    return value.to_pytimedelta() if isinstance(value, pd.Timedelta) else value
+    held = value.to_pytimedelta() if isinstance(value, pd.Timedelta) else value
+    return held if abs(held.days) <= _MOST_DAYS else None
 
 
 def _instant_to(*, aware: bool) -> Callable[[object], dt.datetime | None]:
@@ -176,6 +195,8 @@ def _decimal_to(scale: int) -> Callable[[object], Decimal | None]:
         if not isinstance(value, Decimal) or not value.is_finite():
             return None
         held = value.quantize(step, rounding=ROUND_HALF_EVEN, context=_EXACT)
+        if held.is_nan():  # more digits than any column holds
+            return None
         return held if held.copy_abs() < Decimal(10) ** (38 - scale) else None
 
     return convert
@@ -194,13 +215,21 @@ def unit_column(column: pd.Series[Any]) -> pd.Series[Any]:
     """Return a privacy unit column in a dtype that an engine can group by.
 
     Objects are told apart by type and by what they print; text stays itself. So
-    1 and 1.0 are two units in an object column, as are 1 and "1".
+    1 and 1.0 are two units in an object column, as are 1 and "1". What an engine
+    would find missing is missing: it must not be one unit of many.
     """
     host: Any = column.dtype
-    if not isinstance(host, np.dtype) or host.kind != "O":
-        return column
-    names = [_unit_name(value) for value in column.to_numpy()]
-    return pd.Series(names, index=column.index, dtype="str")
+    levels: Any = host.categories.dtype if _is_category(host) else host
+    if isinstance(levels, np.dtype) and levels.kind == "O":
+        names = [_unit_name(value) for value in column.to_numpy(dtype=object)]
+        return pd.Series(names, index=column.index, dtype="str")
+    read = polars_column("", column, polars_dtype(host))
+    known = read.is_not_null() & (read.is_not_nan() if read.dtype.is_float() else True)
+    return column if known.all() else column.where(known.to_numpy())
+
+
+def _is_category(host: Any) -> bool:
+    return isinstance(host, pd.CategoricalDtype)
 
 
 def _unit_name(value: object) -> str | None:

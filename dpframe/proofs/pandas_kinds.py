@@ -166,7 +166,9 @@ def plain_dtype(dtype: Any) -> Any:
         return np.dtype(str(kind).lower())
     if kind == pl.String():
         return pd.StringDtype(na_value=np.nan)
-    return _plain_time(dtype, kind) if kind.is_temporal() else dtype
+    if kind.is_temporal():
+        return _plain_time(dtype, kind)
+    return dtype if is_arrow else dtype.categories.dtype
 
 
 def _plain_time(dtype: Any, kind: pl.DataType) -> Any:
@@ -191,7 +193,47 @@ def as_plain(column: pd.Series[Any]) -> pd.Series[Any]:
         return column
     if isinstance(dtype, pd.ArrowDtype) and pa.types.is_dictionary(dtype.pyarrow_dtype):
         column = column.astype(pd.ArrowDtype(dtype.pyarrow_dtype.value_type))
+    if isinstance(column.dtype, pd.ArrowDtype) and target.kind == "M":
+        return _instants(column, target)
     return column.astype(target)
+
+
+def _instants(column: pd.Series[Any], target: Any) -> pd.Series[Any]:
+    """Return Arrow dates and instants as numpy's, those far away too."""
+    arrow: Any = pa.array(column.array)
+    zone = getattr(target, "tz", None)
+    unit = str(np.datetime_data(target)[0]) if zone is None else target.unit
+    if pa.types.is_date(arrow.type):
+        arrow = arrow.cast(pa.date32(), safe=False)
+    else:
+        arrow = arrow.cast(pa.int64())
+    held = arrow.cast(pa.timestamp(unit)).to_numpy(zero_copy_only=False)
+    return _zoned(held, zone, column.index)
+
+
+def on_calendar(column: pd.Series[Any]) -> pd.Series[Any]:
+    """Return instants clipped to Python's calendar, and any other column as it is.
+
+    pandas fails on some beyond it, and failing would say that there are such.
+    """
+    dtype: Any = column.dtype
+    zone = getattr(dtype, "tz", None)
+    if getattr(dtype, "kind", "") != "M" or isinstance(dtype, pd.ArrowDtype):
+        return column
+    unit = str(np.datetime_data(dtype)[0]) if zone is None else dtype.unit
+    ends = _NANOSECOND_ENDS if unit == "ns" else _ENDS
+    first, last = (np.datetime64(day, unit) for day in ends)
+    utc: Any = column.array.to_numpy(f"datetime64[{unit}]")
+    return _zoned(np.minimum(np.maximum(utc, first), last), zone, column.index)
+
+
+def _zoned(utc: Any, zone: Any, index: Any) -> pd.Series[Any]:
+    found = pd.Series(utc, index=index)
+    return found if zone is None else found.dt.tz_localize("UTC").dt.tz_convert(zone)
+
+
+_ENDS: Final = ("0001-01-03", "9999-12-29")
+_NANOSECOND_ENDS: Final = ("1677-09-23", "2262-04-09")
 
 
 _TYPICAL: Final[dict[Kind, Any]] = {

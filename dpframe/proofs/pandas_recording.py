@@ -21,7 +21,13 @@ import numpy as np
 import pandas as pd
 
 from dpframe.errors import EvaluationError, NotProvedError, ParameterTypeError
-from dpframe.proofs.pandas_kinds import as_plain, column_kind, plain_dtype, probe
+from dpframe.proofs.pandas_kinds import (
+    as_plain,
+    column_kind,
+    on_calendar,
+    plain_dtype,
+    probe,
+)
 from dpframe.values import Kind
 
 if TYPE_CHECKING:
@@ -102,7 +108,8 @@ def record_step(text: str, function: Callable[..., Any], *operands: Any) -> Reco
         raise NotProvedError(
             msg, step=text, hint="cast to numbers, text or dates first."
         )
-    return Recording(text=text, function=function, operands=operands, probe=sample)
+    held = on_calendar(sample)
+    return Recording(text=text, function=function, operands=operands, probe=held)
 
 
 def replay(recording: Recording, native: pd.DataFrame) -> pd.Series[Any]:
@@ -144,6 +151,7 @@ def _evaluate(
         outcome = recording.function(*rows)
     if outcome.dtype != recording.dtype:
         outcome = outcome.astype(recording.dtype)
+    outcome = on_calendar(outcome)
     done[id(recording)] = outcome
     return outcome
 

@@ -304,7 +304,8 @@ def _cast_is_safe(column: Recording, target: Any) -> bool:
         return False
     kind = column.kind
     if kind is Kind.TEXT:
-        return isinstance(target, pd.StringDtype)
+        held: Any = getattr(column.dtype, "storage", None)  # in Python: any characters
+        return isinstance(target, pd.StringDtype) and target.storage in (held, "python")
     if isinstance(target, pd.StringDtype):
         return kind in {Kind.INTEGER, Kind.BOOLEAN}
     if not isinstance(wanted, np.dtype):
@@ -338,6 +339,10 @@ def members(column: Recording, values: Sequence[Any]) -> Recording:
         same = (_kind(value) is Kind.BOOLEAN) is (column.kind is Kind.BOOLEAN)
         if not comparable(column, value) or not same:
             raise unsuited(step, column, value)
+
+    if column.kind in TIMES:  # pandas fails on columns that do not fit their unit
+        unit = _time_unit(column.dtype)
+        listed = [v.as_unit(unit) for v in listed if _in_unit(column, v)]
 
     def among(rows: Any) -> Any:
         return rows.isin(listed)

@@ -27,6 +27,7 @@ from dpframe.errors import (
 )
 from dpframe.frame import UNIT
 from dpframe.privacy.accountant import Accountant
+from dpframe.testing import recording
 from dpframe.values import Bounds
 
 DAY = dt.date(2024, 2, 29)
@@ -689,3 +690,81 @@ def test_public_tables_have_the_dtypes_pandas_users_expect() -> None:
     assert found["zoned"][0] == pd.Timestamp(NOON, tz="Asia/Tokyo")
     assert found["day"][0] == DAY
     assert found["when"].isna().tolist() == [False, True]
+
+
+# What a value must not decide: whether a release, or a step, fails
+
+
+FAR = pd.Timedelta(np.timedelta64(10_000_000, "D"))
+FAR_OBJECTS: list[tuple[list[Any], Any]] = [
+    ([Decimal("1e150"), Decimal("1e99999"), Decimal("sNaN")], Decimal(1)),
+    ([pd.Timestamp(np.datetime64("20000-01-01", "s"))], dt.datetime(2001, 1, 1)),  # noqa: DTZ001 - a naive column
+    ([np.timedelta64(3, "Y"), np.timedelta64(10**15, "D")], dt.timedelta(days=1)),
+    ([dt.timedelta.max, pd.Timedelta(np.timedelta64(10**17, "s"))], dt.timedelta(1)),
+]
+
+
+@pytest.mark.parametrize(("far", "key"), FAR_OBJECTS)
+def test_object_beyond_every_column_is_in_no_cell(far: list[Any], key: Any) -> None:
+    raw = pd.DataFrame({"x": pd.Series([key, *far], dtype=object)})
+    with recording(noiseless=True):
+        table = attach(raw).dp.value_counts("x", keys=[key], epsilon=1)
+    assert table.to_pandas()["count"].tolist() == [1]
+
+
+def test_text_with_half_a_character_is_read() -> None:
+    raw = pd.DataFrame({"x": pd.Series(["a", "\ud800"], dtype="string[python]")})
+    with recording(noiseless=True):
+        table = attach(raw).dp.value_counts("x", keys=["a"], epsilon=1)
+    assert table.to_pandas()["count"].tolist() == [1]
+
+
+def test_arrow_dates_beyond_the_calendar_of_python_are_computed() -> None:
+    days = pa.array([0, 10**7, None], pa.int32()).cast(pa.date32())
+    raw = pd.DataFrame({"day": pd.arrays.ArrowExtensionArray(days)})
+    later = attach(raw)[lambda df: df["day"].dt.year > 2000]
+    assert len(later.detach()) == 1
+
+
+def test_instants_beyond_the_calendar_of_python_are_computed_in_any_zone() -> None:
+    instants = pd.Series(np.array([0, 2**62, -(2**62)], "datetime64[us]"))
+    raw = pd.DataFrame({"t": instants.dt.tz_localize("UTC")})
+    raw["t"] = raw["t"].dt.tz_convert("Europe/Paris")
+    for part in ("year", "hour", "day_of_year", "is_month_end", "nanosecond"):
+        made = attach(raw).assign(y=lambda df, part=part: getattr(df["t"].dt, part))
+        assert made.detach()["y"].iloc[0] == getattr(raw["t"].iloc[:1].dt, part).item()
+    shifted = attach(raw[:1])[lambda df: (df["t"] + FAR).dt.year == 9999]
+    assert len(shifted.detach()) == 1
+
+
+def test_callable_is_not_shown_the_categories_of_a_column() -> None:
+    raw = pd.DataFrame({"g": pd.Categorical([1, "secret"])})
+    seen: list[Any] = []
+
+    def look(df: Any) -> Any:
+        seen.extend([df["g"].dtype, df["g"].recording.dtype, df["g"].recording.probe])
+        return df["g"].isna()
+
+    attach(raw).assign(missing=look)
+    assert not any(hasattr(dtype, "categories") for dtype in seen)
+    assert "secret" not in repr(seen)
+
+
+@pytest.mark.parametrize(
+    "units",
+    [
+        pd.Series(pd.Categorical([dt.date(2001, 1, 1), dt.date(2002, 1, 1), None])),
+        pd.Series(pd.Categorical([1, "a", None])),
+        pd.Series(
+            pd.arrays.ArrowExtensionArray(pa.array([1.0, 2.0, float("nan")])),
+        ),
+    ],
+    ids=["category of dates", "category of objects", "NaN in Arrow"],
+)
+def test_units_are_told_apart_and_the_missing_are_dropped(units: Any) -> None:
+    raw = pd.DataFrame({"unit": units, "g": ["a", "b", "c"]})
+    frame = attach(raw.loc[[0, 1, 1, 1, 2]], privacy_unit="unit", max_rows=1)
+    with recording(noiseless=True):
+        table = frame.dp.value_counts("g", keys=["a", "b", "c"], epsilon=1)
+        assert frame.dp.count(of="units", epsilon=1).value == 2
+    assert table.to_pandas()["count"].tolist() == [1, 1, 0]

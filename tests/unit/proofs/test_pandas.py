@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import datetime as dt
 import warnings
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from dpframe.dialects.pandas import PrivatePandas
@@ -19,6 +21,8 @@ from dpframe.errors import (
     ParameterTypeError,
 )
 from dpframe.privacy.accountant import Accountant
+from dpframe.proofs.pandas import Schema, record
+from dpframe.proofs.pandas_recording import replay
 
 ROWS = 40
 
@@ -431,3 +435,58 @@ def test_a_failure_of_pandas_is_told_without_its_words(
     assert "123456789" not in str(caught.value)
     assert caught.value.__cause__ is None
     assert caught.value.__context__ is None
+
+
+FAR = {
+    "naive": pd.Series(np.array([0, 2**62, -(2**62)], "datetime64[s]")),
+    "zoned": pd.Series(np.array([0, 2**62, -(2**62)], "datetime64[us]"))
+    .dt.tz_localize("UTC")
+    .dt.tz_convert("Europe/Paris"),
+    "fine": pd.Series(np.array([0, 2**63 - 1, 1 - 2**63], "datetime64[ns]"))
+    .dt.tz_localize("UTC")
+    .dt.tz_convert("Asia/Kolkata"),
+    "arrow": pd.Series(
+        pd.arrays.ArrowExtensionArray(
+            pa.array([0, 2**62, -(2**62)]).cast(pa.timestamp("us", "Europe/Paris"))
+        )
+    ),
+    "span": pd.Series(np.array([0, 2**62, -(2**62)], "timedelta64[s]")),
+    "text": pd.Series(["a", "\ud800", None], dtype="string[python]"),
+}
+DAY = pd.Timedelta(days=1)
+FAR_STEPS: list[tuple[str, Any]] = [
+    *((name, lambda c: c.dt.year) for name in ("naive", "zoned", "fine", "arrow")),
+    *((name, lambda c: c.dt.day_of_week) for name in ("zoned", "fine", "arrow")),
+    *((name, lambda c: c + DAY) for name in ("naive", "zoned", "fine", "arrow")),
+    *((name, lambda c: c.where(c.notna())) for name in ("zoned", "arrow")),
+    ("zoned", lambda c: c.dt.tz_convert("Asia/Tokyo").dt.hour),
+    ("naive", lambda c: c.isin([pd.Timestamp(0)])),
+    ("zoned", lambda c: c.isin([pd.Timestamp(0, tz="UTC")])),
+    ("arrow", lambda c: c.isin([pd.Timestamp(0, tz="UTC")])),
+    ("span", lambda c: c.isin([pd.Timedelta(0)])),
+    ("text", lambda c: c.astype("string[python]")),
+]
+
+
+@pytest.mark.parametrize(("name", "step"), FAR_STEPS)
+def test_step_fails_on_no_value_however_far(name: str, step: Any) -> None:
+    native = pd.DataFrame({name: FAR[name]})
+    schema = Schema(dtypes=dict(native.dtypes))
+    recording = record(lambda df: step(df[name]), schema, what="step")
+    found = replay(recording, native)
+    near = replay(recording, native.iloc[:1])
+    assert found.iloc[:1].equals(near)
+
+
+def test_text_that_python_holds_is_not_cast_to_arrow() -> None:
+    schema = Schema(dtypes={"text": FAR["text"].dtype})
+    with pytest.raises(NotProvedError):
+        record(lambda df: df["text"].astype("string[pyarrow]"), schema, what="step")
+
+
+def test_isin_of_an_instant_between_two_ticks_finds_none() -> None:
+    native = pd.DataFrame({"t": pd.Series(np.array([0, 1], "datetime64[s]"))})
+    half = [pd.Timestamp(500, unit="ms"), pd.Timestamp(1, unit="s")]
+    schema = Schema(dtypes=dict(native.dtypes))
+    recording = record(lambda df: df["t"].isin(half), schema, what="step")
+    assert replay(recording, native).tolist() == [False, True]
