@@ -123,6 +123,9 @@ class Accountant:
     __slots__ = ("__weakref__", "_lock", "_pid", "_state", "_total")
 
     def __init__(self, epsilon: Amount) -> None:
+        if hasattr(self, "_state"):
+            msg = "a budget is made once: what it spent is not forgotten."
+            raise ParameterTypeError(msg, hint="make a new Accountant.")
         self._total = exact_amount(epsilon, what="epsilon")
         self._state = _State()
         self._lock = Lock()

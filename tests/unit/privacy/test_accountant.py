@@ -595,3 +595,11 @@ def test_budget_cannot_be_reset() -> None:
     missing: Any = Accountant
     with pytest.raises(TypeError):
         missing()
+
+
+def test_making_a_budget_again_does_not_refund_it() -> None:
+    budget = Accountant(epsilon=1)
+    budget.charge(Loss(epsilon=Fraction(1)), EVENT)
+    with pytest.raises(ParameterTypeError):
+        budget.__init__(epsilon=9)  # type: ignore[misc]
+    assert budget.remaining == Loss(epsilon=Fraction(0))
