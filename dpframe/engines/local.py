@@ -18,7 +18,8 @@ from dpframe.engines.fold import BATCH, Sums
 from dpframe.engines.steps import scaled, weights
 from dpframe.errors import EvaluationError
 from dpframe.frame import UNIT
-from dpframe.tally import Ball, Distinct, Per, Tally
+from dpframe.tally import Ball, Distinct, KeyAxis, Per, Tally
+from dpframe.values import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,6 +72,8 @@ def evaluate(frame: PrivateFrame, statistics: Sequence[Statistic]) -> list[Array
 def _evaluate(source: pl.LazyFrame, statistic: Statistic) -> Array:
     if isinstance(statistic, Distinct):
         return _distinct(source, statistic)
+    if _counts_texts(statistic):
+        return _counted_texts(source, statistic)
     match statistic.contribution.per:
         case Per.ROW | Per.ROWS:
             plan = _rows_plan(source, statistic)
@@ -79,6 +82,30 @@ def _evaluate(source: pl.LazyFrame, statistic: Statistic) -> Array:
         case Per.TOTALS | Per.MEANS:
             plan = _aggregates_plan(source, statistic)
     return statistic.combine(_fold(plan, statistic))
+
+
+def _counts_texts(tally: Tally) -> bool:
+    """Whether rows are counted by keys some of which are text."""
+    return (
+        tally.is_count
+        and tally.contribution.per is Per.ROW
+        and not tally.present
+        and all(isinstance(axis, KeyAxis) for axis in tally.axes)
+        and any(column.kind is Kind.TEXT for column in tally.columns.values())
+    )
+
+
+def _counted_texts(source: pl.LazyFrame, tally: Tally) -> Array:
+    """Return counts by cell: rows are grouped by value first, the groups then coded.
+
+    A text is looked up once per group then, and not once per row.
+    """
+    grouped = source.group_by(list(tally.columns)).agg(pl.len().alias(_ROWS))
+    found = grouped.select(pl.col(_ROWS).cast(pl.Int64), **_cell(tally)).drop_nulls()
+    groups = found.collect(engine="streaming")
+    counts = np.zeros(tally.cells, dtype=np.int64)
+    np.add.at(counts, groups[_CELL].to_numpy(), groups[_ROWS].to_numpy())
+    return counts.reshape(-1, 1)
 
 
 def _cell(tally: Tally) -> dict[str, pl.Expr]:
