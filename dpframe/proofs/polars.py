@@ -60,8 +60,9 @@ _RENAMERS: Final = frozenset(
 _DYNAMIC: Final = re.compile(r"dyn (int|float|str): ")
 _FRAGILE_WORDS: Final = (
     *("Decimal", "List", "Array", "Struct", "Split", "Extract", "Nanoseconds"),
-    *("include_breaks", "include_intervals"),
+    *("include_breaks", "include_intervals", '"Binary"', "HexDecode", "Base64Decode"),
 )
+_WIDEST: Final = frozenset({pl.Int128(), pl.UInt128()})
 _SHIFTS: Final = frozenset(
     {"TemporalExpr.OffsetBy", "TemporalExpr.Truncate", "TemporalExpr.Round"}
 )
@@ -344,9 +345,8 @@ class _Proof:
         if rule.mixing:
             self._check_mixing(arguments)
         self._check_calendar(name, rule, arguments)
+        self._check_values(name, arguments)
         match name:
-            case "SumHorizontal":
-                self._check_plain_sum(arguments)
             case "Reinterpret":
                 self._check_no_floats(arguments[0])
             case "Clip":
@@ -366,7 +366,29 @@ class _Proof:
         if any(dtype.is_float() for dtype in self._dtypes(argument)):
             self._refuse("Reinterpret")
 
-    def _check_plain_sum(self, arguments: Sequence[Node]) -> None:
+    def _check_values(self, name: str, arguments: Sequence[Node]) -> None:
+        """Refuse dtypes of which some values do not fit what is made of them."""
+        match name:
+            case "SumHorizontal" | "RoundSF":
+                self._check_no_decimals(arguments)
+            case "TemporalExpr.Duration":
+                self._check_lengths(arguments)
+            case "StringExpr.Format" | "StringExpr.ConcatHorizontal":
+                self._check_written(arguments)
+            case _:
+                pass
+
+    def _check_written(self, arguments: Sequence[Node]) -> None:
+        if any(_is_opaque(dtype) for part in arguments for dtype in self._dtypes(part)):
+            self._refuse("Nested")
+
+    def _check_lengths(self, arguments: Sequence[Node]) -> None:
+        """Refuse numbers of days, hours and so on that may not fit 64 bits."""
+        found = [d for part in arguments if _reads(part) for d in self._dtypes(part)]
+        if not all(d.is_float() or cast_never_fails(d, pl.Int64()) for d in found):
+            self._refuse("Cast.Strict")
+
+    def _check_no_decimals(self, arguments: Sequence[Node]) -> None:
         if any(d.is_decimal() for part in arguments for d in self._dtypes(part)):
             self._refuse("Decimal")
 
@@ -455,6 +477,11 @@ class _Proof:
             dtype.is_decimal() and dtype != other for dtype in found for other in found
         ):
             self._refuse("Decimal")
+        if any(dtype.is_decimal() for dtype in found) and _WIDEST & set(found):
+            self._refuse("Decimal")
+        read = [d for part in parts if _reads(part) for d in self._dtypes(part)]
+        if any(map(_is_opaque, read)) and len({*found} - {pl.Null()}) > 1:
+            self._refuse("Nested")
         if any(isinstance(dtype, pl.String) for dtype in found) and any(
             dtype.is_float() for dtype in found
         ):
@@ -503,7 +530,7 @@ def _is_fragile(tree: Node, schema: Mapping[str, pl.DataType]) -> bool:
     texts = '"String"' in words or any(isinstance(d, pl.String) for d in found)
     return (
         any(word in words for word in _FRAGILE_WORDS)
-        or any(d.is_decimal() or d.is_nested() or _in_nanoseconds(d) for d in found)
+        or any(d.is_decimal() or _is_opaque(d) or _in_nanoseconds(d) for d in found)
         or (texts and ("Float" in words or any(d.is_numeric() for d in found)))
     )
 
@@ -536,6 +563,11 @@ def _reads(tree: Node) -> bool:
 
 def _listed(part: Node) -> list[Node]:
     return items(part) if isinstance(part, list) else [part]
+
+
+def _is_opaque(dtype: pl.DataType) -> bool:
+    """Return whether not all values of a dtype can be brought to another."""
+    return dtype.is_nested() or isinstance(dtype, pl.Binary)
 
 
 def _in_nanoseconds(dtype: pl.DataType) -> bool:

@@ -96,7 +96,7 @@ _REASONS: Final[dict[str, tuple[str, str]]] = {
         "cast to pl.Float64 or to one Decimal dtype first, with strict=False.",
     ),
     "Nested": (
-        "Arithmetic on lists fails where their lengths differ",
+        "Lists, structures and bytes fail here for some values",
         "compute on plain columns.",
     ),
     "Nanoseconds": (

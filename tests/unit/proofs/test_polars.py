@@ -632,3 +632,25 @@ GATED = [
 def test_what_fails_is_refused_where_a_condition_hides_it(expr: pl.Expr) -> None:
     with pytest.raises(NotProvedError):
         prove(expr, schema=SCHEMA)
+
+
+HEX = s.str.decode("hex", strict=False)
+FAILING = [
+    pl.duration(days=n.cast(pl.UInt64, strict=False)),
+    pl.duration(hours=n.cast(pl.Int128)),
+    n.cast(pl.Int128) == Decimal("0.1"),
+    n.cast(pl.Int128).clip(Decimal("0.1"), Decimal("0.2")),
+    pl.col("money").round_sig_figs(1),
+    pl.format("{}", HEX),
+    pl.concat_str(HEX, s),
+    pl.format("{}", pl.col("raw")),
+    pl.when(b).then(pl.col("raw")).otherwise(s),
+    pl.col("pair").fill_null("a"),
+    pl.concat_str(pl.col("pair"), s),
+]
+
+
+@pytest.mark.parametrize("expr", FAILING, ids=lambda expr: str(expr)[:60])
+def test_expression_that_fails_on_some_values_is_refused(expr: pl.Expr) -> None:
+    with pytest.raises((NotProvedError, ParameterTypeError)):
+        prove(expr, schema=SCHEMA)
