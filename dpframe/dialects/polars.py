@@ -326,7 +326,8 @@ class PrivatePolars(PrivateFrame, Generic[N]):
         gone = self._names("drop", columns, strict=strict)
         types = {name: dtype for name, dtype in self._types.items() if name not in gone}
         state = self._state.forget(gone).after(f"drop({', '.join(gone)})")
-        return self._made(self._native.drop(gone), state, types)
+        exactly = pl.selectors.by_name(*gone)  # a plain text could be a pattern
+        return self._made(self._native.drop(exactly), state, types)
 
     def cast(self, dtypes: Any, *, strict: bool = True) -> Self:
         """Cast columns; bounds and keys stay where the new dtype can hold them.

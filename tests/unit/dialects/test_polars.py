@@ -12,6 +12,7 @@ import polars as pl
 import polars.selectors as cs
 import pytest
 
+import dpframe
 from dpframe.dialects.polars import PrivatePolars
 from dpframe.errors import (
     ColumnNotFoundError,
@@ -24,6 +25,7 @@ from dpframe.errors import (
 )
 from dpframe.frame import UNIT
 from dpframe.privacy.accountant import Accountant
+from dpframe.testing import recording
 from dpframe.values import Bounds
 
 if TYPE_CHECKING:
@@ -596,3 +598,17 @@ def test_cast_of_all_columns_takes_times_of_several_dtypes() -> None:
     )
     frame = PrivatePolars.attach(raw, Accountant(epsilon=1)).cast(pl.String)
     assert frame.dp.detach().equals(raw.cast(pl.String))
+
+
+@pytest.mark.parametrize("name", ["^__dp.*$", "*", "^.*$"])
+def test_dropping_by_a_pattern_keeps_the_unit_of_every_row(name: str) -> None:
+    frame = pl.DataFrame({"u": [1, 1, 2], "x": [1, 2, 3]})
+    private = dpframe.attach(
+        frame, dpframe.Accountant(epsilon=10), privacy_unit="u", max_rows=2
+    )
+    left = private.rename({"x": name}).drop(name)
+    by_selector = private.rename({"x": name}).drop(cs.by_name(name))
+    assert by_selector.columns == ["u"]
+    with recording(noiseless=True):
+        assert left.dp.count(epsilon=1).value == 3
+        assert by_selector.dp.count(epsilon=1).value == 3
