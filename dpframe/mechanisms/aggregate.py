@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import polars as pl
 
 from dpframe.errors import ParameterError, ParameterTypeError
-from dpframe.mechanisms.cells import Cells, mapping_of
+from dpframe.mechanisms.cells import Cells
 from dpframe.mechanisms.counts import Count
-from dpframe.mechanisms.inputs import chosen
+from dpframe.mechanisms.inputs import chosen, mapping_of
 from dpframe.mechanisms.moments import Bernstein, Moment
 from dpframe.mechanisms.sums import Sum
 from dpframe.mechanisms.tables import axis_names, table_query

@@ -22,7 +22,7 @@ from dpframe.errors import (
     ParameterError,
     ParameterTypeError,
 )
-from dpframe.mechanisms.inputs import carried_bounds
+from dpframe.mechanisms.inputs import carried_bounds, mapping_of
 from dpframe.tally import BinAxis, KeyAxis
 from dpframe.values import (
     Kind,
@@ -328,22 +328,6 @@ def _even_bins(column: ColumnType, bins: int, bounds: Bounds) -> BinAxis:
     return BinAxis(
         column=column, edges=edges, points=_met(column, points), clip=(low, high)
     )
-
-
-def mapping_of(value: object, *, what: str) -> Mapping[object, object]:
-    """Return a mapping by column; None is an empty one.
-
-    Raises
-    ------
-    ParameterTypeError
-        If it is no mapping.
-    """
-    if value is None:
-        return {}
-    if not isinstance(value, Mapping):
-        msg = f"{what} must be a mapping by column, not {type(value).__name__}."
-        raise ParameterTypeError(msg)
-    return cast("Mapping[object, object]", value)
 
 
 def product_axes(

@@ -5,6 +5,7 @@ All of it from parameters and schema, so that a mistake costs nothing.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -75,12 +76,20 @@ def chosen(word: object, *, among: Sequence[str], what: str) -> str:
     return word
 
 
-def flag(value: object, *, what: str) -> bool:
-    """Return True or False, refusing anything else."""
-    if not isinstance(value, bool):
-        msg = f"{what} must be True or False, not {type(value).__name__}."
+def mapping_of(value: object, *, what: str) -> Mapping[object, object]:
+    """Return a mapping by column; None is an empty one.
+
+    Raises
+    ------
+    ParameterTypeError
+        If it is no mapping.
+    """
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        msg = f"{what} must be a mapping by column, not {type(value).__name__}."
         raise ParameterTypeError(msg)
-    return value
+    return cast("Mapping[object, object]", value)
 
 
 @dataclass(frozen=True, kw_only=True)

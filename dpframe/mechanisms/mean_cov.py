@@ -21,13 +21,13 @@ from dpframe.declare import find_column
 from dpframe.errors import ParameterError, ParameterTypeError
 from dpframe.measure import LAPLACE, MAX_NORM, Block, Part, Query
 from dpframe.mechanisms.bernstein_pair import PAIR, bernstein_part
-from dpframe.mechanisms.cells import mapping_of
 from dpframe.mechanisms.inputs import (
     Clipped,
     carried_bounds,
     chosen,
     clipped,
     listed_columns,
+    mapping_of,
     pure_epsilon,
     row_contribution,
 )

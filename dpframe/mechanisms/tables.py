@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 from dpframe.measure import Query
 from dpframe.mechanisms.cells import one_axis, product_axes, table_cells
 from dpframe.mechanisms.counts import Count
-from dpframe.mechanisms.inputs import flag, listed_columns, pure_epsilon
+from dpframe.mechanisms.inputs import listed_columns, pure_epsilon
 from dpframe.mechanisms.moments import Moment
 from dpframe.mechanisms.sums import Sum
 from dpframe.outlook import Outlook
+from dpframe.privacy.loss import flag
 from dpframe.releases.tabular import TableRelease
 from dpframe.table import enumeration
 

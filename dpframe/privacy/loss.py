@@ -218,7 +218,7 @@ def stated_loss(*, epsilon: object, rho: object, allow_weak: object) -> Loss:
         `allow_weak`.
     """
     _exactly_one(epsilon=epsilon, rho=rho)
-    weak = _flag(allow_weak)
+    weak = flag(allow_weak, what="allow_weak")
     if epsilon is None:
         return Loss(rho=exact_amount(rho, what="rho"))
     amount = exact_amount(epsilon, what="epsilon")
@@ -243,15 +243,16 @@ def requested_loss(
     _exactly_one(epsilon=epsilon, rho=rho, within=within)
     if within is None:
         return stated_loss(epsilon=epsilon, rho=rho, allow_weak=allow_weak)
-    _flag(allow_weak)  # what is planned is checked against it later
+    flag(allow_weak, what="allow_weak")  # what is planned is checked against it later
     return None
 
 
-def _flag(allow_weak: object) -> bool:
-    if not isinstance(allow_weak, bool):
-        msg = f"allow_weak must be True or False, not {type(allow_weak).__name__}."
+def flag(value: object, *, what: str) -> bool:
+    """Return True or False, refusing anything else."""
+    if not isinstance(value, bool):
+        msg = f"{what} must be True or False, not {type(value).__name__}."
         raise ParameterTypeError(msg)
-    return allow_weak
+    return value
 
 
 def _exactly_one(**options: object) -> None:
