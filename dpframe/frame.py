@@ -7,16 +7,19 @@ share. A private frame never shows a value: its only way out is a release.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from dpframe.privacy.scope import ROOT
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import polars as pl
 
     from dpframe.privacy.accountant import Accountant
+    from dpframe.privacy.scope import Scope
     from dpframe.values import Bounds, Keys
 
 UNIT: Final = "__dpframe_unit__"
@@ -25,6 +28,32 @@ UNIT: Final = "__dpframe_unit__"
 It is taken at attach and no verb can name it. A frame without a privacy unit
 carries a constant there, so that every frame keeps its rows whatever is selected.
 """
+
+
+class Step(str):
+    """One proved step, in public words.
+
+    Parameters
+    ----------
+    text : str
+        The whole step, for records: ``with_columns(decade=[(col("age")) // (10)])``.
+    short : str, optional
+        The same where space is scarce: ``with_columns(decade)``.
+    """
+
+    __slots__ = ("short",)
+
+    short: str
+
+    def __new__(cls, text: str, short: str | None = None) -> Self:
+        """Return the text, which knows its short form."""
+        step = super().__new__(cls, text)
+        step.short = text if short is None else short
+        return step
+
+    def __reduce__(self) -> tuple[type[Step], tuple[str, str]]:
+        """Pickle both texts."""
+        return Step, (str(self), self.short)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,10 +70,18 @@ class State:
         Contribution limits per privacy unit.
     bounds, domain : mapping
         Public clipping bounds and public keys, by column.
-    steps : tuple of str
+    steps : tuple of Step
         The proved steps since attach, as text.
     salt : bytes
         Decides which cells a unit over `max_groups` keeps. Need not be secret.
+    scope : Scope
+        Where in the budget releases are charged: the whole of it, or a part of a
+        partition.
+    one_row : bool
+        Whether every unit has one row at most by construction, so that no limit has
+        to be enforced.
+    unit_visible : bool
+        Whether the column `privacy_unit` is there and still says whose a row is.
     """
 
     accountant: Accountant
@@ -53,8 +90,16 @@ class State:
     max_groups: int | None = None
     bounds: Mapping[str, Bounds] = field(default_factory=lambda: MappingProxyType({}))
     domain: Mapping[str, Keys] = field(default_factory=lambda: MappingProxyType({}))
-    steps: tuple[str, ...] = ()
+    steps: tuple[Step, ...] = ()
     salt: bytes = b""
+    scope: Scope = ROOT
+    one_row: bool = False
+    unit_visible: bool = True
+
+    @property
+    def rows_are_units(self) -> bool:
+        """Whether one row is all that a privacy unit has, without a limit."""
+        return self.privacy_unit is None or self.one_row
 
     def declare(
         self,
@@ -71,13 +116,17 @@ class State:
 
     def after(self, step: str) -> State:
         """Return the state with one more proved step on record."""
-        return replace(self, steps=(*self.steps, step))
+        return replace(
+            self,
+            steps=(*self.steps, step if isinstance(step, Step) else Step(step)),
+        )
 
     def forget(self, columns: Sequence[str]) -> State:
-        """Return the state without what was declared for these columns."""
+        """Return the state without what was known of these columns."""
         gone = set(columns)
         return replace(
             self,
+            unit_visible=self.unit_visible and self.privacy_unit not in gone,
             bounds=MappingProxyType(
                 {k: v for k, v in self.bounds.items() if k not in gone}
             ),
@@ -99,6 +148,18 @@ class State:
                 {names.get(k, k): v for k, v in self.domain.items()}
             ),
         )
+
+    def __reduce__(self) -> tuple[Callable[..., State], tuple[dict[str, Any]]]:
+        """Pickle the fields; the accountant first, since it may refuse."""
+        held = {each.name: getattr(self, each.name) for each in fields(self)}
+        return _restored, (
+            {**held, "bounds": dict(self.bounds), "domain": dict(self.domain)},
+        )
+
+
+def _restored(held: dict[str, Any]) -> State:
+    """Return a state that was pickled."""
+    return State(**held).declare()
 
 
 _MACHINERY: Final = frozenset(

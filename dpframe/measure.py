@@ -188,6 +188,7 @@ def release(frame: PrivateFrame, query: Query[R]) -> R:
         columns=query.columns,
         parameters=text,
         steps=state.steps,
+        scope=state.scope,
     )
     receipt = state.accountant.charge(query.cost, event)
     watcher = probe.get()

@@ -140,7 +140,8 @@ class Preview(Generic[R]):
 
     def _amounts(self) -> tuple[Fraction, Fraction]:
         """Return what it costs and what is left, in the budget's own measure."""
-        cost, left = self.cost, self.frame.private_state.accountant.remaining
+        state = self.frame.private_state
+        cost, left = self.cost, state.accountant.room(state.scope)
         if left.epsilon is None:
             return cost.rho or Fraction(0), left.rho or Fraction(0)
         return cost.epsilon or Fraction(0), left.epsilon

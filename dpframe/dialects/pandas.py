@@ -468,19 +468,7 @@ class PrivatePandas(PrivateFrame):
         return self
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        state = {
-            "accountant": self._state.accountant,  # first: it may refuse
-            "privacy_unit": self._state.privacy_unit,
-            "max_rows": self._state.max_rows,
-            "max_groups": self._state.max_groups,
-            "steps": self._state.steps,
-            "salt": self._state.salt,
-        }
-        declared = {
-            "bounds": dict(self._state.bounds),
-            "domain": dict(self._state.domain),
-        }
-        return _restored, (type(self), state, declared, self._native)
+        return _restored, (type(self), self._state, self._native)  # it may refuse first
 
     # What it refuses
 
@@ -525,13 +513,10 @@ class PrivatePandas(PrivateFrame):
 
 
 def _restored(
-    cls: type[PrivatePandas],
-    state: dict[str, Any],
-    declared: dict[str, Any],
-    native: pd.DataFrame,
+    cls: type[PrivatePandas], state: State, native: pd.DataFrame
 ) -> PrivatePandas:
     """Return a frame that was pickled with a budget that outlives its process."""
-    return cls(native, State(**state).declare(**declared))
+    return cls(native, state)
 
 
 def _check_attached(frame: object) -> None:

@@ -87,9 +87,12 @@ def carried(state: State, sources: Mapping[str, str]) -> State:
 
     `sources` maps each such output to its column; all else is forgotten.
     """
-    bounds, domain = state.bounds, state.domain
+    bounds, domain, unit = state.bounds, state.domain, state.privacy_unit
     return replace(
         state,
+        unit_visible=state.unit_visible
+        and unit is not None
+        and sources.get(unit) == unit,
         bounds=MappingProxyType(
             {new: bounds[old] for new, old in sources.items() if old in bounds}
         ),
@@ -99,9 +102,22 @@ def carried(state: State, sources: Mapping[str, str]) -> State:
     )
 
 
-def fitting(state: State, types: Mapping[str, pl.DataType]) -> State:
-    """Return the state without the declarations that do not suit these dtypes."""
-    return state.forget([name for name in types if not _fits(state, name, types[name])])
+def fitting(
+    state: State,
+    before: Mapping[str, pl.DataType],
+    after: Mapping[str, pl.DataType],
+) -> State:
+    """Return the state where columns of some dtypes were cast or filled.
+
+    Declarations stay that suit the new dtypes. The unit, which is never missing, stays
+    what it was where its dtype did.
+    """
+    unit = state.privacy_unit
+    same = unit is None or unit not in after or before[unit] == after[unit]
+    return replace(
+        state.forget([name for name in after if not _fits(state, name, after[name])]),
+        unit_visible=state.unit_visible and same,
+    )
 
 
 def _fits(state: State, name: str, dtype: pl.DataType) -> bool:

@@ -13,6 +13,7 @@ from dpframe.errors import (
 )
 from dpframe.privacy.accountant import Accountant
 from dpframe.privacy.loss import decimal_text
+from dpframe.privacy.scope import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,7 +44,7 @@ def describe(state: State, host: str, dtypes: Mapping[str, str]) -> str:
         line = f"  {name:<{widths[0]}}  {dtype:<{widths[1]}}  {notes}"
         lines.append(line.rstrip())
     if state.steps:
-        lines.append(f"steps: {', '.join(state.steps)}")
+        lines.append(f"steps: {_steps_text(state)}")
     return "\n".join(lines)
 
 
@@ -54,15 +55,21 @@ def describe_html(state: State, host: str, dtypes: Mapping[str, str]) -> str:
         f"<td>{html.escape(', '.join(_notes(state, name)))}</td></tr>"
         for name, dtype in dtypes.items()
     )
-    steps = html.escape(", ".join(state.steps))
+    steps = html.escape(_steps_text(state))
     below = f"<div>steps: {steps}</div>" if steps else ""
     title = html.escape(_headline(state, host))
     return f"<div>{title}</div><table><tbody>{rows}</tbody></table>{below}"
 
 
+def _steps_text(state: State) -> str:
+    return ", ".join(step.short for step in state.steps)
+
+
 def _headline(state: State, host: str) -> str:
     parts = ["PrivateFrame", host, _unit_text(state)]
-    total, left = state.accountant.total, state.accountant.remaining
+    if state.scope is not ROOT:
+        parts.append(f"part {state.scope.name}")
+    total, left = state.accountant.total, state.accountant.room(state.scope)
     for symbol, whole, rest in (
         ("ε", total.epsilon, left.epsilon),
         ("ρ", total.rho, left.rho),
@@ -78,7 +85,9 @@ def _unit_text(state: State) -> str:
     if state.privacy_unit is None:
         return "each row a unit"
     text = f"unit {state.privacy_unit}"
-    if state.max_rows is not None:
+    if state.one_row:
+        text += ", one row each"
+    elif state.max_rows is not None:
         rows = "row's" if state.max_rows == 1 else "rows'"
         text += f", at most {state.max_rows} {rows} weight each"
     if state.max_groups is not None:

@@ -142,7 +142,7 @@ def n_unique(
     keys = tuple(typed(frame, name) for name in names)
     state = frame.private_state
     contribution = Contribution()
-    if state.privacy_unit is not None:
+    if not state.rows_are_units:
         limit = max_groups(frame)
         contribution = Contribution(per=Per.UNITS, limit=limit, salt=state.salt)
     blocks = (Block(epsilon=pure_epsilon(loss)),)

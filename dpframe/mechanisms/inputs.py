@@ -169,13 +169,15 @@ def carried_bounds(
 def row_contribution(frame: PrivateFrame) -> Contribution:
     """Return how rows count: each alone, or sharing a weight within their unit.
 
+    They count alone where each is a unit, or each unit has one by construction.
+
     Raises
     ------
     BoundsRequiredError
         If there is a privacy unit and no `max_rows`.
     """
     state = frame.private_state
-    if state.privacy_unit is None:
+    if state.rows_are_units:
         return Contribution()
     if state.max_rows is None:
         msg = (
@@ -188,7 +190,7 @@ def row_contribution(frame: PrivateFrame) -> Contribution:
 
 
 def unit_contribution(frame: PrivateFrame, per: Per, *, cells: int) -> Contribution:
-    """Return how units count once per cell; without a unit each row is one.
+    """Return how units count once per cell; where each has one row, rows count.
 
     Raises
     ------
@@ -196,7 +198,7 @@ def unit_contribution(frame: PrivateFrame, per: Per, *, cells: int) -> Contribut
         If a unit may be in several cells and there is no `max_groups`.
     """
     state = frame.private_state
-    if state.privacy_unit is None:
+    if state.rows_are_units:
         return Contribution()
     if cells == 1:
         return Contribution(per=per, limit=1, salt=state.salt)

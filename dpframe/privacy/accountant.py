@@ -10,7 +10,6 @@ import datetime as dt
 import os
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_FLOOR
-from fractions import Fraction
 from threading import Lock
 from typing import TYPE_CHECKING, Final, NoReturn, Self, SupportsIndex, final
 from uuid import UUID, uuid4
@@ -24,15 +23,18 @@ from dpframe.errors import (
     ParameterTypeError,
     RandomnessError,
 )
-from dpframe.privacy.display import accountant_html, accountant_text
+from dpframe.privacy.display import Charge, accountant_html, accountant_text
 from dpframe.privacy.loss import Loss, decimal_text, exact_amount
+from dpframe.privacy.scope import ROOT, Costs
 from dpframe.table import Table
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from dpframe.privacy.loss import Amount
+    from dpframe.privacy.scope import Scope
 
 _DATASET: Final = "default"
-_SCOPE: Final = "root"
 _SCHEMA: Final = {
     "sequence": pl.Int64(),
     "time": pl.Datetime("us", "UTC"),
@@ -42,6 +44,7 @@ _SCHEMA: Final = {
     "parameters": pl.String(),
     "cost": pl.String(),
     "scope": pl.String(),
+    "charged": pl.String(),
     "state": pl.String(),
 }
 
@@ -60,12 +63,15 @@ class Event:
         Its public parameters, as text.
     steps : tuple of str
         The proved steps that led to the frame; recorded with the parameters.
+    scope : Scope
+        Where in the budget it is charged.
     """
 
     mechanism: str
     columns: tuple[str, ...]
     parameters: str
     steps: tuple[str, ...] = ()
+    scope: Scope = ROOT
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +81,7 @@ class _Row:
     time: dt.datetime
     event: Event
     cost: Loss
+    charged: Fraction
     state: str
     request: UUID
 
@@ -83,9 +90,14 @@ class _Row:
 class _State:
     """All that changes, replaced in one assignment so that no half is ever seen."""
 
-    spent: Fraction = Fraction(0)
+    costs: Costs = field(default_factory=Costs)
     rows: tuple[_Row, ...] = ()
     unreleased: frozenset[UUID] = frozenset()
+
+    @property
+    def spent(self) -> Fraction:
+        """What the whole budget has paid for."""
+        return self.costs.of(ROOT)
 
 
 @final
@@ -167,9 +179,12 @@ class Accountant:
         """The record, one row per charge and one more when it is released.
 
         Columns are ``sequence``, ``time``, ``dataset``, ``mechanism``, ``columns``,
-        ``parameters``, ``cost``, ``scope`` and ``state``. Costs are exact. The row
-        of a release repeats that of its charge, with state ``released``. In memory
-        the dataset is ``default`` and the scope ``root``.
+        ``parameters``, ``cost``, ``scope``, ``charged`` and ``state``. Costs are
+        exact. The row of a release repeats that of its charge, with state
+        ``released``. In memory the dataset is ``default``. The scope is ``root``, or
+        the part of a partition that was released from; ``charged`` is by how much the
+        release raised what the whole budget has spent. That is less than its cost, or
+        nothing, where other parts of the partition had cost more.
         """
         rows = [
             (
@@ -180,7 +195,8 @@ class Accountant:
                 ", ".join(row.event.columns),
                 "; ".join([row.event.parameters, *row.event.steps]),
                 row.cost.exact,
-                _SCOPE,
+                row.event.scope.name,
+                Loss(epsilon=row.charged).exact,
                 row.state,
             )
             for sequence, row in enumerate(self._state.rows, start=1)
@@ -214,25 +230,40 @@ class Accountant:
             If the operating system gives no random bytes to name the charge with.
         """
         amount = _pure(cost)
-        row = _Row(
-            time=dt.datetime.now(dt.UTC),
-            event=event,
-            cost=cost,
-            state="charged",
-            request=_new_request(),
-        )
+        now, request = dt.datetime.now(dt.UTC), _new_request()
         self._check_process()
         with self._lock:
             state = self._state
-            if state.spent + amount > self._total:
-                raise _exceeded(cost, self._total - state.spent)
+            costs = state.costs.after(event.scope, amount)
+            if costs.of(ROOT) > self._total:
+                raise _exceeded(cost, self._room(event.scope))
+            row = _Row(
+                time=now,
+                event=event,
+                cost=cost,
+                charged=costs.of(ROOT) - state.spent,
+                state="charged",
+                request=request,
+            )
             self._state = replace(
                 state,
-                spent=state.spent + amount,
+                costs=costs,
                 rows=(*state.rows, row),
-                unreleased=state.unreleased | {row.request},
+                unreleased=state.unreleased | {request},
             )
-        return Receipt(accountant=self, cost=cost, request=row.request)
+        return Receipt(accountant=self, cost=cost, request=request)
+
+    def room(self, scope: Scope) -> Loss:
+        """Return the most that a release in a scope could cost now.
+
+        In a part of a partition that is more than `remaining` where other parts have
+        cost more: up to their cost it raises nothing.
+        """
+        return Loss(epsilon=self._room(scope))
+
+    def _room(self, scope: Scope) -> Fraction:
+        costs = self._state.costs
+        return self._total - costs.of(ROOT) + costs.slack(scope)
 
     def mark_released(self, request: UUID) -> None:
         """Record that the answer of a charge was handed out; see `Receipt.released`."""
@@ -273,10 +304,15 @@ class Accountant:
             msg, hint="a budget that several processes share needs a ledger."
         )
 
-    def _charges(self) -> list[tuple[str, str, Fraction]]:
-        """Return mechanism, columns and epsilon of every charge."""
+    def _charges(self) -> list[Charge]:
         return [
-            (row.event.mechanism, ", ".join(row.event.columns), _pure(row.cost))
+            Charge(
+                mechanism=row.event.mechanism,
+                columns=", ".join(row.event.columns),
+                cost=_pure(row.cost),
+                scope="" if row.event.scope is ROOT else row.event.scope.name,
+                charged=row.charged,
+            )
             for row in self._state.rows
             if row.state == "charged"
         ]

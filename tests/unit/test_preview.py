@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from dpframe.errors import ParameterError
+from dpframe.frame import State
 from dpframe.noise import DiscreteLaplace
 from dpframe.outlook import Outlook
 from dpframe.preview import Preview
@@ -28,7 +29,7 @@ def preview(*, spent: Any = "9/10", rows: Any = None, **outlook: Any) -> Preview
     accountant = Accountant(epsilon=3)
     event = Event(mechanism="count", columns=(), parameters="")
     accountant.charge(Loss(epsilon=Fraction(spent)), event)
-    frame = SimpleNamespace(private_state=SimpleNamespace(accountant=accountant))
+    frame = SimpleNamespace(private_state=State(accountant=accountant))
     given = {"column": COUNT, "error": lambda _: law("50/3"), **outlook}
     query = SimpleNamespace(cost=COST, outlook=Outlook(**given))
     return Preview(frame, query, rows=rows)

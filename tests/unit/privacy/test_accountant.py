@@ -253,7 +253,7 @@ def test_events_have_fixed_columns_and_exact_costs() -> None:
         "sequence": pl.Int64,
         "time": pl.Datetime("us", "UTC"),
         **dict.fromkeys(["dataset", "mechanism", "columns", "parameters"], pl.String),
-        **dict.fromkeys(["cost", "scope", "state"], pl.String),
+        **dict.fromkeys(["cost", "scope", "charged", "state"], pl.String),
     }
     assert Accountant(1).events.to_polars().schema == table.schema
     charged, released = table.drop("time").rows()
@@ -265,6 +265,7 @@ def test_events_have_fixed_columns_and_exact_costs() -> None:
         "bins=3; filter(x); with_columns(y)",
         "epsilon=3/10",
         "root",
+        "epsilon=3/10",
         "charged",
     )
     assert released == (2, *charged[1:-1], "released")
