@@ -30,6 +30,7 @@ from dpframe.frame import PrivateFrame
 from dpframe.preview import Preview
 from dpframe.privacy.accountant import Accountant
 from dpframe.privacy.loss import Loss
+from dpframe.public import Public, public
 from dpframe.releases.answer import Release
 from dpframe.releases.load import load
 from dpframe.releases.mean_cov import MeanCov
@@ -65,6 +66,7 @@ __all__ = [
     "PrivateFrame",
     "PrivatePandas",
     "PrivatePolars",
+    "Public",
     "RandomnessError",
     "Release",
     "ScalarRelease",
@@ -72,6 +74,7 @@ __all__ = [
     "TableRelease",
     "attach",
     "load",
+    "public",
     "register",
 ]
 
