@@ -36,8 +36,9 @@ class Public:
 
     def __public_value__(self) -> Any:
         """Return the values, where public keys or bounds are taken."""
-        is_column = isinstance(self.native, _COLUMNS)
-        return list(cast("Any", self.native)) if is_column else self.native
+        native: Any = self.native
+        is_column = isinstance(native, _COLUMNS)
+        return list(cast("Any", native)) if is_column else native
 
     def __repr__(self) -> str:
         """Return what it is, and why: it goes on record with each step that uses it."""
