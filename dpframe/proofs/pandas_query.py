@@ -22,7 +22,8 @@ from dpframe.errors import (
     ParameterError,
     ParameterTypeError,
 )
-from dpframe.proofs.pandas import RecordedAccessor, RecordedColumn
+from dpframe.proofs.pandas_accessor import RecordedAccessor
+from dpframe.proofs.pandas_column import RecordedColumn
 from dpframe.proofs.pandas_kinds import literal_kind
 from dpframe.proofs.pandas_rules import ARITHMETIC, COMPARISONS, LOGIC
 from dpframe.values import Kind
