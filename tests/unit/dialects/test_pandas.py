@@ -225,7 +225,13 @@ def test_declarations_travel_with_their_columns() -> None:
 
 def test_steps_are_on_record_in_order() -> None:
     frame = attached().query("age > 3").assign(z=1)[["z"]]
-    assert frame.private_state.steps == ("query('age > 3')", "assign(z)", "[id, z]")
+    steps = frame.private_state.steps
+    assert [step.short for step in steps] == [
+        "query('age > 3')",
+        "assign(z)",
+        "[id, z]",
+    ]
+    assert steps == ("query((age > 3))", "assign(z=1)", "[id, z]")
 
 
 def test_verbs_give_what_pandas_gives() -> None:
