@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from dpframe.privacy.accountant import Accountant
     from dpframe.privacy.scope import Scope
+    from dpframe.tally import Contribution, KeyAxis
     from dpframe.values import Bounds, Keys
 
 UNIT: Final = "__dpframe_unit__"
@@ -166,9 +167,11 @@ _MACHINERY: Final = frozenset(
     [
         "attach",
         "duplicate_names",
+        "parts",
         "private_state",
         "scan",
         "to_host",
+        "trusted",
         "types",
         "with_state",
     ]
@@ -220,6 +223,17 @@ class PrivateFrame(ABC):
         one asked for; there a value of another type becomes null. No other
         column is read. Called by engines alone, after the charge.
         """
+
+    @abstractmethod
+    def parts(self, axis: KeyAxis, units: Contribution) -> Sequence[Self]:
+        """Return the rows of each key, under this frame's own state.
+
+        `units` says how many parts a unit keeps; its choice is made by its own rows.
+        """
+
+    @abstractmethod
+    def trusted(self, step: Callable[[Any], Any], record: Step) -> Self:
+        """Return what a step that nobody proved makes of the native frame."""
 
     @abstractmethod
     def to_host(self, table: pl.DataFrame, like: Mapping[str, str]) -> Any:

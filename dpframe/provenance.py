@@ -29,9 +29,11 @@ class Provenance:
     max_rows, max_groups : int or None
         Contribution limits per privacy unit.
     steps : tuple of str
-        The proved steps from attach to the release.
+        The steps from attach to the release.
     cost : str
         The exact loss.
+    scope : str
+        Where in the budget it was charged: ``root``, or the part of a partition.
     is_test : bool
         Whether noise was repeatable or observed: then nothing is guaranteed.
     """
@@ -44,6 +46,7 @@ class Provenance:
     max_groups: int | None
     steps: tuple[str, ...]
     cost: str
+    scope: str = "root"
     is_test: bool = False
 
     @classmethod
@@ -67,20 +70,44 @@ class Provenance:
             max_groups=state.max_groups,
             steps=state.steps,
             cost=cost.exact,
+            scope=state.scope.name,
             is_test=is_test,
         )
+
+    @property
+    def trust(self) -> tuple[str, ...]:
+        """The steps that nobody proved, with the reasons that were given."""
+        return tuple(step for step in self.steps if "trust(" in step)
 
     @property
     def guarantee(self) -> str:
         """The guarantee, in one sentence."""
         if self.is_test:
             return "TEST: the noise was not private, so nothing is guaranteed."
-        unit = "row" if self.privacy_unit is None else f"{self.privacy_unit!r}"
-        whom = (
-            f"any one {unit} with all its rows" if self.privacy_unit else "any one row"
-        )
+        whom = "any one row"
+        if self.privacy_unit is not None:
+            whom = f"any one {self.privacy_unit!r} with all its rows"
+        start = f"If the trusted steps keep units apart, adding or removing {whom}"
+        if not self.trust:
+            start = f"Adding or removing {whom}"
         return (
-            f"Adding or removing {whom} changes the probability of any outcome by at "
+            f"{start} changes the probability of any outcome by at "
             f"most a factor e^({self.cost.removeprefix('epsilon=')}) "
             f"(pure differential privacy, {self.cost})."
         )
+
+    def __str__(self) -> str:
+        """Return all of it as lines of text, the steps in their order."""
+        given = ", ".join(f"{name}={value}" for name, value in self.parameters.items())
+        columns = ", ".join(self.columns)
+        limits = {"max_rows": self.max_rows, "max_groups": self.max_groups}
+        shown = [f"{name}={limit}" for name, limit in limits.items() if limit]
+        unit = self.privacy_unit or "each row"
+        lines = [
+            f"{self.mechanism}({', '.join(filter(None, [columns, given]))})",
+            f"privacy unit: {', '.join([unit, *shown])}",
+            f"cost: {self.cost}, charged to {self.scope}",
+            *(f"step {place}: {step}" for place, step in enumerate(self.steps, 1)),
+            self.guarantee,
+        ]
+        return "\n".join(lines)

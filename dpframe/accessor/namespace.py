@@ -1,195 +1,35 @@
-"""The namespace itself: declarations, the way out, releases and their previews."""
+"""The namespace itself: every release, its preview, and what is not there."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, cast
+from typing import Any, Generic, NoReturn, TypeVar
 
+from dpframe.accessor.frames import FrameMethods
 from dpframe.accessor.groups import GroupBy, Grouped, group_cells
 from dpframe.accessor.models import Models
 from dpframe.accessor.numbers import Numbers
 from dpframe.accessor.run import Previewer, previewed
 from dpframe.accessor.tables import Tables
-from dpframe.declare import check_contributions, declare_bounds, declare_domain
-from dpframe.errors import NotProvedAttributeError, ParameterTypeError
+from dpframe.errors import NotProvedAttributeError
 from dpframe.frame import PrivateFrame
 from dpframe.table import enumeration
-
-if TYPE_CHECKING:
-    from dpframe.frame import State
 
 F = TypeVar("F", bound=PrivateFrame)
 N = TypeVar("N")
 
 
-class PrivateNamespace(Numbers[N], Tables[N], Models[N], Generic[F, N]):
-    """What `.dp` on a private frame leads to.
-
-    Declarations give the same rows under another state; releases pay from the
-    frame's budget.
-    """
+class PrivateNamespace(
+    Numbers[N], Tables[N], Models[N], FrameMethods[F, N], Generic[F, N]
+):
+    """What `.dp` on a private frame leads to: other frames, and releases that pay."""
 
     __slots__ = ()
-
-    def bounds(self, bounds: Mapping[str, Any] | None = None, /, **columns: Any) -> F:
-        """Return the frame with public clipping bounds, by column.
-
-        They are used by every later release of these columns, until a step overwrites
-        one.
-
-        Parameters
-        ----------
-        bounds : mapping, optional
-            The same as the keywords, for names that are no identifiers.
-        **columns : (low, high)
-            Finite bounds with ``low < high``, in the column's unit. Public: they must
-            come from what is known without the data.
-
-        Returns
-        -------
-        PrivateFrame
-            The same rows and budget. Nothing is spent.
-
-        Raises
-        ------
-        ColumnNotFoundError
-            If the frame has no such column.
-        ParameterError, ParameterTypeError
-            If bounds are no increasing pair of the column's type, or a column comes
-            twice.
-
-        Examples
-        --------
-        >>> stays = pl.DataFrame({"days": [3, 7, 2]}).dp.attach(
-        ...     dpframe.Accountant(epsilon=1)
-        ... )
-        >>> stays.dp.bounds(days=(0, 30))
-        PrivateFrame · polars DataFrame · each row a unit · 1 of ε 1 left
-          days  Int64  bounds 0 to 30
-        """
-        found = declare_bounds(self._frame, _merged(bounds, columns, what="bounds"))
-        return self._with(self.state.declare(bounds=found))
-
-    def domain(self, keys: Mapping[str, Any] | None = None, /, **columns: Any) -> F:
-        """Return the frame with public keys, by column.
-
-        They are used by every later table of these columns, until a step overwrites
-        one.
-
-        Parameters
-        ----------
-        keys : mapping, optional
-            The same as the keywords, for names that are no identifiers.
-        **columns : list
-            Distinct values, none missing. Public: they must come from what is known
-            without the data.
-
-        Returns
-        -------
-        PrivateFrame
-            The same rows and budget. Nothing is spent.
-
-        Raises
-        ------
-        ColumnNotFoundError
-            If the frame has no such column.
-        ParameterError, ParameterTypeError
-            If keys are empty, repeat one, or are of another type than the column.
-
-        Examples
-        --------
-        >>> stays = pl.DataFrame({"ward": ["A", "B"]}).dp.attach(
-        ...     dpframe.Accountant(epsilon=1)
-        ... )
-        >>> stays.dp.domain(ward=["A", "B", "C"])
-        PrivateFrame · polars DataFrame · each row a unit · 1 of ε 1 left
-          ward  String  3 keys: A, B, C
-        """
-        found = declare_domain(self._frame, _merged(keys, columns, what="domain"))
-        return self._with(self.state.declare(domain=found))
-
-    def contributions(
-        self, *, max_rows: int | None = None, max_groups: int | None = None
-    ) -> F:
-        """Return the frame with other limits on what one privacy unit contributes.
-
-        Parameters
-        ----------
-        max_rows : int, optional
-            How many rows' worth a unit may count; the rows of a unit with more share
-            that weight. Public. Default: as before.
-        max_groups : int, optional
-            In how many cells a unit may count where it counts once per cell. Public.
-            Default: as before.
-
-        Returns
-        -------
-        PrivateFrame
-            The same rows and budget. Nothing is spent.
-
-        Raises
-        ------
-        ParameterError, ParameterTypeError
-            If a limit is no whole number of at least 1, or the frame has no privacy
-            unit to limit.
-
-        Examples
-        --------
-        >>> stays = pl.DataFrame({"patient": [1, 1, 2], "days": [3, 7, 2]})
-        >>> stays = stays.dp.attach(
-        ...     dpframe.Accountant(epsilon=1), privacy_unit="patient"
-        ... )
-        >>> stays.dp.contributions(max_rows=2).dp.state.max_rows
-        2
-        """
-        state = self.state
-        rows, groups = check_contributions(
-            max_rows, max_groups, unit=state.privacy_unit
-        )
-        return self._with(
-            replace(
-                state,
-                max_rows=state.max_rows if rows is None else rows,
-                max_groups=state.max_groups if groups is None else groups,
-            )
-        )
-
-    def detach(self) -> Any:
-        """Return the native frame, unclipped; tracking ends.
-
-        Returns
-        -------
-        polars.DataFrame, polars.LazyFrame or pandas.DataFrame
-            With the steps so far, and without rows whose privacy unit is missing.
-
-        Privacy
-        -------
-        None: what is read off it afterwards is not private and not charged.
-
-        Examples
-        --------
-        >>> stays = pl.DataFrame({"days": [3, 7, 2]}).dp.attach(
-        ...     dpframe.Accountant(epsilon=1)
-        ... )
-        >>> stays.dp.detach().columns
-        ['days']
-        """
-        return self._frame.detach()
-
-    @property
-    def state(self) -> State:
-        """The frozen privacy state: unit, limits, bounds, keys, budget and steps."""
-        return self._frame.private_state
 
     @property
     def preview(self) -> PreviewNamespace[N]:
         """The same releases, only looked at: nothing is read and nothing spent."""
         return PreviewNamespace(self._frame)
-
-    def _with(self, state: State) -> F:
-        return cast("F", self._frame.with_state(state))
 
     def __getattr__(self, name: str) -> NoReturn:
         raise _no_such_release(name)
@@ -309,20 +149,3 @@ _HINTS = {
     "hist": "write .dp.histogram(column, bins=..., epsilon=...).",
     "cov": "write .dp.mean_cov([columns], epsilon=...).",
 }
-
-
-def _merged(
-    given: object, named: Mapping[str, Any], *, what: str
-) -> Mapping[object, Any]:
-    """Return what a mapping and keywords declare together."""
-    if given is None:
-        return {**named}
-    if not isinstance(given, Mapping):
-        msg = f"{what} must be a mapping by column, not {type(given).__name__}."
-        raise ParameterTypeError(msg, hint=f"write .dp.{what}(column=...).")
-    listed = cast("Mapping[object, Any]", given)
-    both = set(listed) & set(named)
-    if both:
-        msg = f"{what} of {min(map(str, both))!r} are declared twice."
-        raise ParameterTypeError(msg)
-    return {**listed, **named}

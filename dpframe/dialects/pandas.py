@@ -23,14 +23,15 @@ from dpframe.dialects.pandas_frame import kept_rows
 from dpframe.dialects.pandas_rows import RowVerbs
 from dpframe.dialects.pandas_units import UnitVerbs
 from dpframe.dialects.shared import check_accountant
+from dpframe.dialects.trusted import check_same_class, check_unit_visible, trusting
 from dpframe.errors import (
     ParameterError,
     ParameterTypeError,
 )
-from dpframe.frame import UNIT, State
+from dpframe.frame import UNIT, State, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from dpframe.accessor import PrivateNamespace
     from dpframe.privacy.accountant import Accountant
@@ -107,8 +108,6 @@ class PrivatePandas(RowVerbs, UnitVerbs):
         check_accountant(accountant)
         _check_attached(frame)
         limits = check_contributions(max_rows, max_groups, unit=privacy_unit)
-        native = pd.DataFrame(frame)
-        native.index = pd.RangeIndex(len(native))
         state = State(
             accountant=accountant,
             privacy_unit=privacy_unit,
@@ -116,24 +115,42 @@ class PrivatePandas(RowVerbs, UnitVerbs):
             max_groups=limits[1],
             salt=os.urandom(16),
         )
-        bare = cls(native, state)
+        bare = cls(frame, state)
         if privacy_unit is not None:
             find_column(bare, privacy_unit)
         declared = state.declare(
             bounds=declare_bounds(bare, bounds), domain=declare_domain(bare, domain)
         )
-        if privacy_unit is None:
-            native[UNIT] = np.zeros(len(native), dtype=np.uint8)
-        else:
-            native[UNIT] = unit_column(native[privacy_unit])
-            known = native[UNIT].notna().to_numpy()
-            if not known.all():
-                native = kept_rows(native, known)
-        return cls(native, declared)
+        return cls(_with_unit(frame, privacy_unit), declared)
+
+    def trusted(self, step: Callable[[Any], Any], record: Step) -> Self:
+        """Return what a step that nobody proved makes of the native frame."""
+        check_unit_visible(self._state)
+        before = self.detach()
+        after = step(before)
+        check_same_class(before, after)
+        _check_attached(after)
+        unit = self._state.privacy_unit
+        if unit is not None:
+            find_column(type(self)(after, self._state), unit)
+        held = type(self)(_with_unit(after, unit), self._state)
+        return held.with_state(trusting(self, held, record))
 
     def detach(self) -> pd.DataFrame:
         """Return the native frame without the hidden column; tracking ends."""
         return self._native.iloc[:, :-1].copy(deep=False)
+
+
+def _with_unit(frame: pd.DataFrame, unit: str | None) -> pd.DataFrame:
+    """Return the rows that have a unit, numbered anew, with the hidden column last."""
+    native = pd.DataFrame(frame)
+    native.index = pd.RangeIndex(len(native))
+    if unit is None:
+        native[UNIT] = np.zeros(len(native), dtype=np.uint8)
+        return native
+    native[UNIT] = unit_column(native[unit])
+    known = native[UNIT].notna().to_numpy()
+    return native if known.all() else kept_rows(native, known)
 
 
 def _check_attached(frame: object) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NoReturn, Self
 
+import numpy as np
 import pandas as pd
 import polars as pl
 
@@ -22,6 +23,7 @@ from dpframe.dialects.shared import (
     refuse_attribute,
     refuse_protocol,
 )
+from dpframe.engines.parts import PART, in_parts
 from dpframe.errors import NotProvedTypeError
 from dpframe.frame import UNIT, PrivateFrame, State
 from dpframe.proofs.pandas import Schema
@@ -29,9 +31,12 @@ from dpframe.proofs.pandas_kinds import polars_dtype
 from dpframe.releases.pandas_tables import host_column
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
+
+    from dpframe.tally import Contribution, KeyAxis
 
 _HOST: Final = "pandas DataFrame"
+_ROW: Final = "__dpframe_row__"
 
 
 class PandasFrame(PrivateFrame):
@@ -105,6 +110,18 @@ class PandasFrame(PrivateFrame):
         ]
         named = {column.name: column for column in [*found, unit]}  # even ""
         return pl.DataFrame(named).lazy()
+
+    def parts(self, axis: KeyAxis, units: Contribution) -> Sequence[Self]:
+        """Return the rows of each key, under this frame's own state."""
+        read = {column.name: column.dtype for column in axis.columns}
+        numbered = self.scan(read).with_row_index(_ROW)
+        found = in_parts(numbered, axis, units).select(_ROW, PART).collect()
+        place = np.full(len(self._native), -1)
+        place[found[_ROW].to_numpy()] = found[PART].to_numpy()
+        return [
+            type(self)(kept_rows(self._native, place == part), self._state)
+            for part in range(axis.size)
+        ]
 
     def to_host(self, table: pl.DataFrame, like: Mapping[str, str]) -> pd.DataFrame:
         """Return a public table as a pandas frame, its keys as columns.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
 
 import polars as pl
 
@@ -16,11 +16,12 @@ from dpframe.declare import (
 from dpframe.dialects.polars_rows import RowVerbs
 from dpframe.dialects.polars_units import UnitVerbs
 from dpframe.dialects.shared import check_accountant
+from dpframe.dialects.trusted import check_same_class, check_unit_visible, trusting
 from dpframe.errors import ParameterError, ParameterTypeError
-from dpframe.frame import UNIT, State
+from dpframe.frame import UNIT, State, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from dpframe.accessor import PrivateNamespace
     from dpframe.privacy.accountant import Accountant
@@ -79,6 +80,23 @@ class PrivatePolars(RowVerbs, UnitVerbs, Generic[N]):
         """
         check_accountant(accountant)
         limits = check_contributions(max_rows, max_groups, unit=privacy_unit)
+        state = State(
+            accountant=accountant,
+            privacy_unit=privacy_unit,
+            max_rows=limits[0],
+            max_groups=limits[1],
+            salt=os.urandom(16),
+        )
+        held = cls._holding(frame, state)
+        return held.with_state(
+            state.declare(
+                bounds=declare_bounds(held, bounds), domain=declare_domain(held, domain)
+            )
+        )
+
+    @classmethod
+    def _holding(cls, frame: N, state: State) -> PrivatePolars[N]:
+        """Return native rows under a state, their unit taken from its column."""
         native = frame.clone().lazy() if isinstance(frame, pl.DataFrame) else frame
         types = native.collect_schema()
         if UNIT in types:
@@ -90,28 +108,18 @@ class PrivatePolars(RowVerbs, UnitVerbs, Generic[N]):
                 raise ParameterTypeError(
                     msg, hint="convert it, or drop it, before attaching."
                 )
-        plain = cls(
-            native,
-            State(
-                accountant=accountant,
-                privacy_unit=privacy_unit,
-                max_rows=limits[0],
-                max_groups=limits[1],
-                salt=os.urandom(16),
-            ),
-            types=types,
-            eager=isinstance(frame, pl.DataFrame),
-        )
-        held = plain._with_native(plain._with_unit(privacy_unit))
-        return cast(
-            "PrivatePolars[N]",
-            held.with_state(
-                held.private_state.declare(
-                    bounds=declare_bounds(held, bounds),
-                    domain=declare_domain(held, domain),
-                )
-            ),
-        )
+        plain = cls(native, state, types=types, eager=isinstance(frame, pl.DataFrame))
+        held = plain._with_native(plain._with_unit(state.privacy_unit))
+        return cast("PrivatePolars[N]", held)
+
+    def trusted(self, step: Callable[[Any], Any], record: Step) -> Self:
+        """Return what a step that nobody proved makes of the native frame."""
+        check_unit_visible(self._state)
+        before = self.detach()
+        after = step(before)
+        check_same_class(before, after)
+        held = self._holding(after, self._state)
+        return cast("Self", held.with_state(trusting(self, held, record)))
 
     def detach(self) -> N:
         """Return the native frame without the hidden column; tracking ends."""

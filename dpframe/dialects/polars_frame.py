@@ -15,10 +15,13 @@ from dpframe.dialects.shared import (
     refuse_attribute,
     refuse_protocol,
 )
+from dpframe.engines.parts import PART, in_parts
 from dpframe.frame import UNIT, PrivateFrame, State
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from dpframe.tally import Contribution, KeyAxis
 
 
 class PolarsFrame(PrivateFrame):
@@ -103,6 +106,23 @@ class PolarsFrame(PrivateFrame):
             ),
             UNIT,
         )
+
+    def parts(self, axis: KeyAxis, units: Contribution) -> Sequence[Self]:
+        """Return the rows of each key, under this frame's own state."""
+        typed = [
+            pl.col(column.name).cast(column.dtype)
+            for column in axis.columns
+            if isinstance(self._types[column.name], pl.Null)
+        ]
+        marked = in_parts(self._native.with_columns(typed), axis, units)
+        return [
+            self._made(
+                marked.filter(pl.col(PART) == place).select(*self._types, UNIT),
+                self._state,
+                self._types,
+            )
+            for place in range(axis.size)
+        ]
 
     def to_host(self, table: pl.DataFrame, like: Mapping[str, str]) -> pl.DataFrame:
         """Return a public table in the dtypes of this frame."""

@@ -41,9 +41,9 @@ class Scope:
     name: str
     partition: Partition | None = None
 
-    def __reduce__(self) -> str | tuple[object, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """Keep the whole budget's scope one object."""
-        return "ROOT" if self.partition is None else object.__reduce_ex__(self, 2)
+        return _restored, (self.name, self.partition)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -69,6 +69,10 @@ class Partition:
 
 ROOT: Final = Scope(name="root")
 """The whole budget: what every frame is charged to at first."""
+
+
+def _restored(name: str, partition: Partition | None) -> Scope:
+    return ROOT if partition is None else Scope(name=name, partition=partition)
 
 
 def common_ancestor(one: Scope, other: Scope) -> Scope:

@@ -147,7 +147,7 @@ def test_a_preview_takes_what_its_release_takes(name: str) -> None:
 
 
 def test_every_public_release_is_in_the_tables_above() -> None:
-    declared = {"bounds", "domain", "contributions", "detach"}
+    declared = {"bounds", "domain", "contributions", "partition", "trust", "detach"}
     assert set(public(PrivateNamespace)) == set(FRAME) | declared
     assert set(public(GroupBy)) == set(GROUPS)
 

@@ -175,7 +175,8 @@ def test_only_releases_can_be_previewed(host: Host, name: str) -> None:
 
 
 def test_every_release_can_be_previewed() -> None:
-    declared = {"bounds", "domain", "contributions", "detach", "state", "preview"}
+    declared = {"bounds", "domain", "contributions", "partition"}
+    declared |= {"trust", "detach", "state", "preview"}
     frame = pl.DataFrame(DATA).dp.attach(dpframe.Accountant(epsilon=1))
     releases = {n for n in dir(frame.dp) if not n.startswith("_")} - declared
     assert releases == {n for n in dir(PreviewNamespace) if not n.startswith("_")}
