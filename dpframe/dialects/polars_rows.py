@@ -14,12 +14,12 @@ from dpframe.dialects.polars_steps import (
     carried,
     check_names,
     fitting,
-    prove_filter,
-    prove_selection,
+    prove_conditions,
+    prove_outputs,
 )
 from dpframe.errors import NotProvedError, ParameterError, ParameterTypeError
 from dpframe.frame import UNIT, Step
-from dpframe.proofs.polars import expand, first_line, step_text
+from dpframe.proofs.polars_parts import first_line, step_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,10 +53,9 @@ class RowVerbs(PolarsFrame):
         Costs nothing. A condition must look at one row alone.
         """
         conditions = predicates(predicates_, constraints)
+        proved = prove_conditions(self._types, conditions)
         step = Step(f"filter({_texts(conditions)})")
-        prove_filter(self._types, conditions)
-        bound = [expand(condition, schema=self._types) for condition in conditions]
-        return self._after(step, self._native.filter(*bound))
+        return self._after(step, self._native.filter(*proved))
 
     def select(self, *exprs: Any, **named_exprs: Any) -> Self:
         """Keep or derive these columns; the unit column rides along.
@@ -79,16 +78,16 @@ class RowVerbs(PolarsFrame):
         Costs nothing. An expression must look at one row alone.
         """
         listed = expressions("select", exprs, named_exprs)
-        types, sources = prove_selection(self._types, "select", listed)
+        found = prove_outputs(self._types, "select", listed)
+        exprs_, types, sources = found.exprs, found.types, found.sources
         unit = self._state.privacy_unit
-        bound = [expand(expr, schema=self._types) for expr in listed]
         if unit is not None and unit in self._types and unit not in types:
-            bound.append(pl.col(unit))
+            exprs_ = [*exprs_, pl.col(unit)]
             types = {**types, unit: self._types[unit]}
             sources = {**sources, unit: unit}
         return self._derived(
             Step(f"select({_texts(listed)})", f"select({', '.join(types)})"),
-            self._native.select(*bound, UNIT),
+            self._native.select(*exprs_, UNIT),
             types,
             sources,
         )
@@ -113,16 +112,16 @@ class RowVerbs(PolarsFrame):
         Costs nothing. An expression must look at one row alone.
         """
         listed = expressions("with_columns", exprs, named_exprs)
-        added, sources = prove_selection(self._types, "with_columns", listed)
-        kept = {name: name for name in self._types if name not in added}
-        bound = [expand(expr, schema=self._types) for expr in listed]
+        found = prove_outputs(self._types, "with_columns", listed)
+        kept = {name: name for name in self._types if name not in found.types}
         return self._derived(
             Step(
-                f"with_columns({_texts(listed)})", f"with_columns({', '.join(added)})"
+                f"with_columns({_texts(listed)})",
+                f"with_columns({', '.join(found.types)})",
             ),
-            self._native.with_columns(*bound),
-            {**self._types, **added},
-            {**kept, **sources},
+            self._native.with_columns(*found.exprs),
+            {**self._types, **found.types},
+            {**kept, **found.sources},
         )
 
     def rename(self, mapping: Mapping[str, str], *, strict: bool = True) -> Self:
@@ -292,12 +291,12 @@ class RowVerbs(PolarsFrame):
 
     def _replaced(self, verb: str, exprs: Sequence[pl.Expr]) -> Self:
         """Replace columns by themselves in other values: declarations that fit stay."""
-        added, _ = prove_selection(self._types, verb, exprs)
-        types = {**self._types, **added}
-        bound = [expand(expr, schema=self._types) for expr in exprs]
-        state = fitting(self._state, self._types, added)
-        step = Step(f"{verb}({_texts(exprs)})", f"{verb}({', '.join(added)})")
-        return self._made(self._native.with_columns(*bound), state.after(step), types)
+        found = prove_outputs(self._types, verb, exprs)
+        types = {**self._types, **found.types}
+        state = fitting(self._state, self._types, found.types)
+        step = Step(f"{verb}({_texts(exprs)})", f"{verb}({', '.join(found.types)})")
+        native = self._native.with_columns(*found.exprs)
+        return self._made(native, state.after(step), types)
 
     def _derived(
         self,
@@ -323,7 +322,7 @@ class RowVerbs(PolarsFrame):
             if not strict and expr.meta.is_column():
                 found = [n for n in [expr.meta.output_name()] if n in self._types]
             else:
-                found = list(prove_selection(self._types, verb, [expr])[0])
+                found = list(prove_outputs(self._types, verb, [expr]).types)
             names.update(dict.fromkeys(found))
         return list(names)
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+import polars as pl
 from polars.exceptions import ColumnNotFoundError as PolarsColumnNotFoundError
 from polars.exceptions import DuplicateError, PanicException, PolarsError
 
@@ -16,28 +18,41 @@ from dpframe.errors import (
     ParameterTypeError,
 )
 from dpframe.frame import UNIT
-from dpframe.proofs.polars import first_line, plain_columns, prove
+from dpframe.proofs.polars import prove
+from dpframe.proofs.polars_parts import first_line
 from dpframe.proofs.polars_sample import sample_rows
 from dpframe.values import column_type, parse_bounds, parse_keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    import polars as pl
-
     from dpframe.frame import State
+    from dpframe.proofs.polars_proved import Proved
 
 
-def prove_selection(
+@dataclass(frozen=True, kw_only=True)
+class Outputs:
+    """What a proved step selects or derives.
+
+    Attributes
+    ----------
+    exprs : list of pl.Expr
+        What to run on the native frame.
+    types : dict of str to pl.DataType
+        The dtypes of the outputs.
+    sources : dict of str to str
+        The outputs that are a column as it is, and which.
+    """
+
+    exprs: list[pl.Expr]
+    types: dict[str, pl.DataType]
+    sources: dict[str, str]
+
+
+def prove_outputs(
     types: Mapping[str, pl.DataType], verb: str, exprs: Sequence[pl.Expr]
-) -> tuple[dict[str, pl.DataType], dict[str, str]]:
+) -> Outputs:
     """Prove what a step selects or derives.
-
-    Returns
-    -------
-    dict, dict
-        The dtypes of the outputs, and of which column an output is the values as
-        they are.
 
     Raises
     ------
@@ -50,29 +65,84 @@ def prove_selection(
     ParameterTypeError
         If Polars cannot run the step on rows of these dtypes.
     """
-    for expr in exprs:
-        prove(expr, schema=types)
-    frame, sources = sample_rows(types), dict[str, str]()
-    try:
-        found = frame.select(*exprs).collect_schema()
-        frame.select(*exprs).collect()
-        for expr in exprs:
-            outputs = frame.select(expr).collect_schema().names()
-            sources.update(plain_columns(expr, outputs))
-    except (PolarsError, PanicException) as error:
-        raise _explained(verb, error) from None
+    proved = [prove(expr, schema=types) for expr in exprs]
+    found = _run(types, verb, proved)
     check_names(found)
-    return dict(found), sources
+    sources = {new: old for one in proved for new, old in (one.sources or {}).items()}
+    return Outputs(
+        exprs=[one.runnable() for one in proved], types=found, sources=sources
+    )
 
 
-def prove_filter(types: Mapping[str, pl.DataType], exprs: Sequence[pl.Expr]) -> None:
-    """Prove conditions; raises as `prove_selection` does."""
-    for expr in exprs:
-        prove(expr, schema=types)
+def prove_conditions(
+    types: Mapping[str, pl.DataType], exprs: Sequence[pl.Expr]
+) -> list[pl.Expr]:
+    """Prove conditions and return what to run; raises as `prove_outputs` does."""
+    proved = [prove(expr, schema=types) for expr in exprs]
+    tried = [found for found in proved if not found.is_condition]
+    if not _gives_truths(types, tried):
+        try:
+            _made_up(types, proved).lazy().filter(*exprs).collect()
+        except (PolarsError, PanicException) as error:
+            raise explained("filter", error) from None
+    return [found.runnable() for found in proved]
+
+
+def _gives_truths(types: Mapping[str, pl.DataType], proved: Sequence[Proved]) -> bool:
+    """Return whether each expression gives one truth for each row.
+
+    That is found much faster than by filtering, which also says what is wrong.
+    """
+    if not proved:
+        return True
+    named = [one.parts.expr.alias(str(place)) for place, one in enumerate(proved)]
     try:
-        sample_rows(types).filter(*exprs).collect()
+        found = _made_up(types, proved).select(named)
+    except (PolarsError, PanicException):
+        return False
+    return found.width == len(proved) and all(d == pl.Boolean for d in found.dtypes)
+
+
+def _run(
+    types: Mapping[str, pl.DataType], verb: str, proved: Sequence[Proved]
+) -> dict[str, pl.DataType]:
+    """Return the dtypes of what is derived; what may be wrong is tried."""
+    tried = [one for one in proved if one.sources is None and one.kind is None]
+    try:
+        found = _dtypes(types, proved)
+        if tried:
+            _made_up(types, tried).select(one.parts.expr for one in tried)
     except (PolarsError, PanicException) as error:
-        raise _explained("filter", error) from None
+        raise explained(verb, error) from None
+    return found
+
+
+def _dtypes(
+    types: Mapping[str, pl.DataType], proved: Sequence[Proved]
+) -> dict[str, pl.DataType]:
+    """Return the outputs of a step; errors are those of Polars."""
+    if sum(one.sources is None for one in proved) <= 1:
+        each = [
+            one.parts.outputs
+            if one.sources is None
+            else {new: types[old] for new, old in one.sources.items()}
+            for one in proved
+        ]
+        found = {name: dtype for part in each for name, dtype in part.items()}
+        if len(found) == sum(map(len, each)):
+            return found
+    exprs = [one.parts.expr for one in proved]
+    return dict(_made_up(types, proved).lazy().select(exprs).collect_schema())
+
+
+def _made_up(
+    types: Mapping[str, pl.DataType], proved: Sequence[Proved]
+) -> pl.DataFrame:
+    """Return made-up rows of what expressions read, or of one column at least."""
+    if any(one.parts.selecting for one in proved):
+        return sample_rows(types)  # in their order, which selectors may go by
+    read = {name: dtype for one in proved for name, dtype in one.parts.read.items()}
+    return sample_rows(read or dict(islice(types.items(), 1)))
 
 
 def check_names(names: Iterable[str]) -> None:
@@ -132,7 +202,7 @@ def _fits(state: State, name: str, dtype: pl.DataType) -> bool:
     return True
 
 
-def _explained(verb: str, error: Exception | PanicException) -> DPFrameError:
+def explained(verb: str, error: Exception | PanicException) -> DPFrameError:
     """Return what Polars says about a step on made-up rows."""
     says = first_line(error)
     if isinstance(error, PolarsColumnNotFoundError):

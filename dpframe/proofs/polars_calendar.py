@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
-from dpframe.proofs.polars_tree import Node, column_names, head, items, pairs, selects
+from dpframe.proofs.polars_tree import Node, head, items, pairs, reads
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,17 +82,17 @@ def keep(node: Node, dtypes: Callable[[Node], list[pl.DataType]]) -> Node:
     name, body = head(node)
     inner = {key: keep(part, dtypes) for key, part in pairs(node).items()}
     if name == "Cast":
-        held = _held(inner["Cast"]["expr"], dtypes(body["expr"]))
+        held = _held(inner["Cast"]["expr"], body["expr"], dtypes)
         return {"Cast": {**inner["Cast"], "expr": held}}
     if name == "Ternary":
         branches = {
-            side: _held(inner["Ternary"][side], dtypes(body[side]))
+            side: _held(inner["Ternary"][side], body[side], dtypes)
             for side in ("truthy", "falsy")
         }
         return {"Ternary": {**inner["Ternary"], **branches}}
     if name == "Function" and _may_fail(body):
         given = zip(inner["Function"]["input"], items(body["input"]), strict=True)
-        held = [_held(part, dtypes(before)) for part, before in given]
+        held = [_held(part, before, dtypes) for part, before in given]
         return {"Function": {**inner["Function"], "input": held}}
     return inner
 
@@ -102,10 +102,13 @@ def _may_fail(function: Node) -> bool:
     return name in _FAILING or f"{name}.{head(options)[0]}" in _FAILING
 
 
-def _held(node: Node, found: list[pl.DataType]) -> Node:
+def _held(
+    node: Node, before: Node, dtypes: Callable[[Node], list[pl.DataType]]
+) -> Node:
     """Return a part that reads columns clipped to the calendar, where it is a time."""
+    found = dtypes(before) if reads(before) else []
     ends = [_ends(dtype) for dtype in found]
-    if not any(ends) or not (column_names(node) or selects(node)):
+    if not any(ends):
         return node
     if any(dtype != found[0] for dtype in found):
         raise MixedTimesError

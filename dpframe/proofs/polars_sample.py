@@ -20,10 +20,14 @@ if TYPE_CHECKING:
 _ROWS = 2
 
 
-def sample_rows(schema: Mapping[str, pl.DataType]) -> pl.LazyFrame:
-    """Return two rows of made-up values, then one of missing ones."""
-    columns = [_sample(dtype).alias(name) for name, dtype in schema.items()]
-    return pl.DataFrame(columns).lazy()
+def sample_rows(schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
+    """Return two rows of made-up values, then one of missing ones; do not edit it."""
+    return _rows(tuple(schema.items()))
+
+
+@lru_cache(maxsize=512)
+def _rows(schema: tuple[tuple[str, pl.DataType], ...]) -> pl.DataFrame:
+    return pl.DataFrame([_sample(dtype).alias(name) for name, dtype in schema])
 
 
 @lru_cache(maxsize=256)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
-from dpframe.proofs.polars_tree import Node, column_names, head, items, pairs, selects
+from dpframe.proofs.polars_tree import Node, head, items, pairs, reads
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,6 +31,9 @@ _TELLING: Final = frozenset(
     }
 )
 """Functions that tell the sign of a zero."""
+_WORDS: Final = frozenset(
+    {'"String"', *_DIVISIONS, *(name.rpartition(".")[2] for name in _TELLING)}
+)
 
 
 class MixedFloatsError(Exception):
@@ -58,26 +61,19 @@ def settle(node: Node, dtypes: Callable[[Node], list[pl.DataType]]) -> Node:
         return node
     name, body = head(node)
     inner = {key: settle(part, dtypes) for key, part in pairs(node).items()}
-    if name == "BinaryExpr" and body["op"] in _DIVISIONS and _reads(node):
+    if name == "BinaryExpr" and body["op"] in _DIVISIONS and reads(node):
         return _division(inner, dtypes(node))
     if name == "Cast" and _is_text(body):
         cast = pairs(inner["Cast"])
-        return {"Cast": {**cast, "expr": _unsigned(cast["expr"], dtypes(body["expr"]))}}
+        return {"Cast": {**cast, "expr": _unsigned(cast["expr"], body["expr"], dtypes)}}
     if name == "Function" and _function_name(body) in _TELLING:
         return _telling(inner, body, dtypes)
     return inner
 
 
-def divides(node: Node) -> bool:
-    """Return whether a tree holds anything to settle."""
-    name, body = head(node)
-    if name == "BinaryExpr" and pairs(body).get("op") in _DIVISIONS:
-        return True
-    if name == "Cast" and _is_text(body):
-        return True
-    if name == "Function" and _function_name(body) in _TELLING:
-        return True
-    return any(divides(part) for part in (*pairs(node).values(), *items(node)))
+def divides(text: str) -> bool:
+    """Return whether the text of a tree may hold anything to settle."""
+    return any(word in text for word in _WORDS)
 
 
 def _division(node: Node, found: list[pl.DataType]) -> Node:
@@ -87,17 +83,17 @@ def _division(node: Node, found: list[pl.DataType]) -> Node:
         return node
     if len(kinds) > 1:
         raise MixedFloatsError
-    parts = pairs(node["BinaryExpr"])
+    given = pairs(node["BinaryExpr"])
     width = "Float32" if isinstance(found[0], pl.Float32) else "Float64"
-    above, below = (_as_float(parts[side], width) for side in ("left", "right"))
+    above, below = (_as_float(given[side], width) for side in ("left", "right"))
     one = {"Literal": {"Scalar": {width: 1.0}}}
-    safe = _without_sign(below) if _reads(below) else below
+    safe = _without_sign(below) if reads(below) else below
     inverse = _binary(one, "TrueDivide", safe)
     quotient = _binary(above, "Multiply", inverse)
-    if parts["op"] == "TrueDivide":
+    if given["op"] == "TrueDivide":
         return quotient
     whole = {"Function": {"input": [quotient], "function": "Floor"}}
-    if parts["op"] == "FloorDivide":
+    if given["op"] == "FloorDivide":
         return whole
     return _binary(above, "Minus", _binary(whole, "Multiply", below))
 
@@ -107,14 +103,16 @@ def _telling(
 ) -> Node:
     function = pairs(node["Function"])
     given = zip(items(function["input"]), items(before["input"]), strict=True)
-    arguments = [_unsigned(part, dtypes(old)) for part, old in given]
+    arguments = [_unsigned(part, old, dtypes) for part, old in given]
     return {"Function": {**function, "input": arguments}}
 
 
-def _unsigned(node: Node, found: list[pl.DataType]) -> Node:
+def _unsigned(
+    node: Node, before: Node, dtypes: Callable[[Node], list[pl.DataType]]
+) -> Node:
     """Return floats that a column is read for, with zeros of one sign."""
-    floats = any(dtype.is_float() for dtype in found)
-    return _without_sign(node) if floats and _reads(node) else node
+    floats = reads(before) and any(dtype.is_float() for dtype in dtypes(before))
+    return _without_sign(node) if floats else node
 
 
 def _without_sign(node: Node) -> Node:
@@ -139,8 +137,3 @@ def _function_name(body: Node) -> str:
     own = head(options)[0]
     joined = f"{name}.{own}"
     return joined if joined in _TELLING else name
-
-
-def _reads(node: Node) -> bool:
-    """Return whether a tree reads a column."""
-    return bool(column_names(node)) or selects(node)

@@ -17,32 +17,48 @@ import polars as pl
 from polars.exceptions import ComputeError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 Node: TypeAlias = Any
 """Part of a tree: a mapping with one key, a list, text, a number, a truth, None."""
 
 
-def read_tree(expr: pl.Expr) -> Node | None:
-    """Return the tree of an expression; None where it holds a Python function.
+def write(expr: pl.Expr) -> str | None:
+    """Return an expression as JSON text; None where it holds a Python function."""
+    try:
+        return expr.meta.serialize(format="json")
+    except (ComputeError, ValueError):
+        return None
+
+
+def read_tree(text: str) -> Node:
+    """Return the tree of an expression from its text.
 
     One too deep to be read is the single node ``Deep``.
     """
     try:
-        return json.loads(expr.meta.serialize(format="json"))
-    except (ComputeError, ValueError):
-        return None
+        return json.loads(text)
     except RecursionError:
         return "Deep"
 
 
 def build(tree: Node) -> pl.Expr:
-    """Return the expression of a tree.
+    """Return the expression of a tree; compare its tree where the values matter.
 
     Infinite and NaN literals are lost in a tree: they become 0, which has their
-    dtype. Compare `read_tree` of the result where the values matter.
+    dtype.
     """
-    return pl.Expr.deserialize(io.StringIO(json.dumps(_finite(tree))), format="json")
+    return build_text(finite_text(tree))
+
+
+def finite_text(tree: Node) -> str:
+    """Return the text of a tree that an expression can be built of."""
+    return json.dumps(_finite(tree))
+
+
+def build_text(text: str) -> pl.Expr:
+    """Return the expression of a text."""
+    return pl.Expr.deserialize(io.StringIO(text), format="json")
 
 
 def build_exactly(tree: Node) -> pl.Expr | None:
@@ -50,15 +66,29 @@ def build_exactly(tree: Node) -> pl.Expr | None:
 
     Polars reads some decimal texts one bit off, and no infinite ones.
     """
+    plain = json.dumps(tree, ensure_ascii=False, separators=(",", ":"))
+    exact = _built(plain, tree)
+    if exact is not None:
+        return exact
     marks: dict[str, str] = {}
     text = json.dumps(_marked(tree, uuid4().hex, marks))
     for mark, number in marks.items():
         text = text.replace(f'"{mark}"', number)
+    return _built(text, tree)
+
+
+def _built(text: str, tree: Node) -> pl.Expr | None:
+    """Return the expression of a text if its tree is this one."""
     try:
-        expr = pl.Expr.deserialize(io.StringIO(text), format="json")
+        expr = build_text(text)
     except ComputeError:
         return None
-    return expr if read_tree(expr) == tree else None
+    found = expr.meta.serialize(format="json")
+    return expr if found == text or read_tree(found) == tree else None
+
+
+def _tree_of(expr: pl.Expr) -> Node:
+    return read_tree(expr.meta.serialize(format="json"))
 
 
 def _marked(node: Node, token: str, marks: dict[str, str]) -> Node:
@@ -81,12 +111,7 @@ def _exact_text(number: float) -> str:
     ulp = Decimal(math.ulp(number))
     tries = [exact + ulp * Decimal(step) / 16 for step in range(-24, 25)]
     for text in (repr(number), *(f"{found:.18e}" for found in tries)):
-        read = read_tree(
-            pl.Expr.deserialize(
-                io.StringIO(f'{{"Literal":{{"Dyn":{{"Float":{text}}}}}}}'),
-                format="json",
-            )
-        )
+        read = _tree_of(build_text(f'{{"Literal":{{"Dyn":{{"Float":{text}}}}}}}'))
         if head(head(head(read)[1])[1])[1] == number:
             return text
     return repr(number)
@@ -121,10 +146,10 @@ def strip_names(node: Node) -> Node:
     return node
 
 
-def replace_selectors(node: Node, names: dict[str, list[str]]) -> Node:
+def replace_selectors(node: Node, names: Mapping[str, Sequence[str]]) -> Node:
     """Return the tree with selectors, given as JSON text, written out as names."""
     if _is_selector(node):
-        listed = names[json.dumps(node)]
+        listed = [*names[json.dumps(node)]]
         return {"Selector": {"ByName": {"names": listed, "strict": True}}}
     if isinstance(node, dict):
         return {
@@ -137,20 +162,18 @@ def replace_selectors(node: Node, names: dict[str, list[str]]) -> Node:
     )
 
 
-def column_names(node: Node) -> set[str]:
-    """Return the columns that a tree reads by name."""
-    name, body = head(node)
-    if name == "Column":
-        return {str(body)}
-    parts = (*pairs(node).values(), *items(node))
-    return {found for part in parts for found in column_names(part)}
+def parts(node: Node) -> Iterable[Node]:
+    """Return what a node of an expression holds; a literal holds nothing more."""
+    if isinstance(node, dict):
+        return () if "Literal" in node else pairs(node).values()
+    return items(node)
 
 
-def selects(node: Node) -> bool:
-    """Return whether a tree reads columns by a selector."""
-    if head(node)[0] == "Selector":
+def reads(node: Node) -> bool:
+    """Return whether a tree reads a column."""
+    if isinstance(node, dict) and ("Column" in node or "Selector" in node):
         return True
-    return any(selects(part) for part in (*pairs(node).values(), *items(node)))
+    return any(map(reads, parts(node)))
 
 
 def selectors(node: Node) -> Iterator[str]:
@@ -158,8 +181,17 @@ def selectors(node: Node) -> Iterator[str]:
     if _is_selector(node):
         yield json.dumps(node)
         return
-    for part in (*pairs(node).values(), *items(node)):
+    for part in parts(node):
         yield from selectors(part)
+
+
+def named_columns(node: Node) -> list[str] | None:
+    """Return the columns that a list of names stands for; None of another node."""
+    name, body = head(node)
+    found = pairs(head(body)[1])
+    if name != "Selector" or _is_selector(node) or found.keys() != {"names", "strict"}:
+        return None
+    return [str(listed) for listed in items(found["names"])]
 
 
 def _is_selector(node: Node) -> bool:

@@ -1,6 +1,6 @@
 """Print speed and utility as ratios: ``python -m tests.benchmarks [NAME ...]``.
 
-Names: small, imports, noise, middling, large (10 million rows), memory, utility.
+Names: small, steps, imports, noise, middling, large (10 million rows), memory, utility.
 Without one, all are run. A ratio above its bar is marked.
 """
 
@@ -10,10 +10,11 @@ import sys
 
 import polars as pl
 
-from tests.benchmarks import memory, noise, speed, utility
+from tests.benchmarks import memory, noise, speed, steps, utility
 
 SUITES = {
     "small": speed.small,
+    "steps": steps.run,
     "imports": speed.imports,
     "noise": noise.run,
     "middling": speed.middling,

@@ -22,7 +22,7 @@ from polars.exceptions import PanicException, PolarsError
 from dpframe.dialects.polars import PrivatePolars
 from dpframe.errors import DPFrameError
 from dpframe.privacy.accountant import Accountant
-from dpframe.proofs.polars import expand, prove
+from dpframe.proofs.polars import prove
 from dpframe.proofs.polars_sample import sample_rows
 
 if TYPE_CHECKING:
@@ -205,7 +205,7 @@ def judged(expr: pl.Expr) -> str | None:
 
 def settled(expr: pl.Expr) -> pl.Expr:
     """Return an accepted expression as it is run."""
-    return expand(expr, schema=FULL)
+    return prove(expr, schema=FULL).runnable()
 
 
 def refuted_among(exprs: Sequence[pl.Expr]) -> list[tuple[str, str]]:
@@ -228,7 +228,7 @@ def refuted_among(exprs: Sequence[pl.Expr]) -> list[tuple[str, str]]:
 def runs(exprs: Sequence[pl.Expr]) -> bool:
     """Return whether Polars takes expressions on made-up rows."""
     try:
-        sample_rows(FULL).select(*exprs).collect()
+        sample_rows(FULL).lazy().select(*exprs).collect()
     except (PolarsError, PanicException):
         return False
     return True
@@ -237,7 +237,6 @@ def runs(exprs: Sequence[pl.Expr]) -> bool:
 def accepted(expr: pl.Expr) -> bool:
     """Return whether the proof and the trial on made-up rows let it pass."""
     try:
-        prove(expr, schema=FULL)
         settled(expr)
     except DPFrameError:
         return False

@@ -1,0 +1,102 @@
+"""Expressions tried on made-up rows, so that mistakes come up where they are written.
+
+What an expression is given besides columns (a pattern, a format, a duration) is
+checked by Polars only when it runs. What a condition keeps from all made-up rows
+would not be tried at all; so its parts are tried by themselves.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+import polars as pl
+from polars.exceptions import PanicException, PolarsError
+
+from dpframe.proofs.polars_sample import sample_rows
+from dpframe.proofs.polars_tree import (
+    Node,
+    build_text,
+    finite_text,
+    head,
+    items,
+    pairs,
+    reads,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dpframe.proofs.polars_parts import Parts
+
+_ARGUMENTS: Final[dict[str, tuple[str, ...]]] = {
+    "BinaryExpr": ("left", "right"),
+    "Ternary": ("predicate", "truthy", "falsy"),
+    "Cast": ("expr",),
+    "Function": ("input",),
+}
+_OTHER_WORDS: Final = (
+    *('"String', '"Date', '"Duration', '"Time', '"Cut"', '"Bin"', "Struct"),
+)
+_PLAIN: Final = frozenset({"Column", "Selector", "Literal"})
+
+
+def try_parts(nodes: Sequence[Node], parts: Parts) -> None:
+    """Refuse an expression of which a part fails on whatever values it is given.
+
+    What the arguments of a part are does not matter for that, only their dtypes do.
+    """
+    for node in nodes:
+        name, body = head(node)
+        given = [
+            part for key in _ARGUMENTS.get(name, ()) for part in _listed(body[key])
+        ]
+        if all(head(part)[0] in _PLAIN for part in given):
+            continue  # it is tried with the whole step
+        if name != "BinaryExpr" or not _is_of_numbers(parts):
+            _try_part(node, parts)
+
+
+def _is_of_numbers(parts: Parts) -> bool:
+    """Return whether an expression only computes with numbers."""
+    return not any(word in parts.text for word in _OTHER_WORDS) and all(
+        dtype.is_numeric() or isinstance(dtype, pl.Boolean)
+        for dtype in parts.read_dtypes
+    )
+
+
+def _try_part(node: Node, parts: Parts) -> None:
+    name, whole = head(node)
+    body = pairs(whole)
+    made_up: dict[str, pl.DataType] = {}
+
+    def replaced(argument: Node) -> Node:
+        found = parts.dtypes(argument) if reads(argument) else []
+        if len(found) != 1:
+            return argument
+        column = f"__{len(made_up)}__"
+        made_up[column] = found[0]
+        return {"Column": column}
+
+    given = {
+        key: [replaced(part) for part in items(body[key])]
+        if isinstance(body[key], list)
+        else replaced(body[key])
+        for key in _ARGUMENTS[name]
+    }
+    schema = {**parts.read, **made_up} if parts.selecting else made_up
+    if not _runs(finite_text({name: {**body, **given}}), tuple(schema.items())):
+        parts.refuse("Values")
+
+
+@lru_cache(maxsize=2048)
+def _runs(text: str, schema: tuple[tuple[str, pl.DataType], ...]) -> bool:
+    try:
+        sample_rows(dict(schema)).select(build_text(text))
+    except (PolarsError, PanicException):
+        return False
+    return True
+
+
+def _listed(part: Node) -> list[Node]:
+    return items(part) if isinstance(part, list) else [part]
