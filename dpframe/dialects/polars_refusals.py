@@ -38,7 +38,6 @@ _HINTS: Final[dict[str, str]] = {
     "approx_n_unique": ".dp.n_unique(column, epsilon=...).",
     "describe": ".dp.agg(..., epsilon=...), after .dp.bounds(...).",
     "corr": ".dp.mean_cov(columns, epsilon=...).corr().",
-    "group_by": ".dp.group_by(column, keys=[...]).count(epsilon=...).",
     "groupby": ".dp.group_by(column, keys=[...]).count(epsilon=...).",
     "partition_by": ".dp.group_by(column, keys=[...]).",
     "hist": ".dp.histogram(column, bins=..., epsilon=...).",

@@ -1,4 +1,4 @@
-"""The Polars verbs that look at one row at a time, each proved before it is taken."""
+"""The Polars verbs that keep and derive columns, each proved before it is taken."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, ca
 import polars as pl
 
 from dpframe.declare import no_such_column
+from dpframe.dialects.polars_figures import within_units
 from dpframe.dialects.polars_frame import PolarsFrame
 from dpframe.dialects.polars_inputs import expressions, filled_dtypes, predicates
 from dpframe.dialects.polars_steps import (
     carried,
     check_names,
     fitting,
-    prove_conditions,
     prove_outputs,
 )
 from dpframe.errors import NotProvedError, ParameterError, ParameterTypeError
@@ -24,12 +24,14 @@ from dpframe.proofs.polars_parts import first_line, step_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dpframe.dialects.polars_figures import Wide
+
 T = TypeVar("T")
 P = ParamSpec("P")
 
 
 class RowVerbs(PolarsFrame):
-    """Verbs whose output rows depend on one input row each."""
+    """Verbs whose output rows depend on one input row each, or on its unit's rows."""
 
     __slots__ = ()
 
@@ -50,12 +52,14 @@ class RowVerbs(PolarsFrame):
 
         Privacy
         -------
-        Costs nothing. A condition must look at one row alone.
+        Costs nothing. A condition must look at one row alone, or in ``.over(unit)``
+        at the rows of its unit.
         """
         conditions = predicates(predicates_, constraints)
-        proved = prove_conditions(self._types, conditions)
+        wide = self._wide("filter", conditions)
+        proved = wide.conditions()
         step = Step(f"filter({_texts(conditions)})")
-        return self._after(step, self._native.filter(*proved))
+        return self._after(step, wide.narrowed(wide.native.filter(*proved)))
 
     def select(self, *exprs: Any, **named_exprs: Any) -> Self:
         """Keep or derive these columns; the unit column rides along.
@@ -75,10 +79,12 @@ class RowVerbs(PolarsFrame):
 
         Privacy
         -------
-        Costs nothing. An expression must look at one row alone.
+        Costs nothing. An expression must look at one row alone, or in ``.over(unit)``
+        at the rows of its unit.
         """
         listed = expressions("select", exprs, named_exprs)
-        found = prove_outputs(self._types, "select", listed)
+        wide = self._wide("select", listed)
+        found = wide.outputs("select")
         exprs_, types, sources = found.exprs, found.types, found.sources
         unit = self._state.privacy_unit
         if unit is not None and unit in self._types and unit not in types:
@@ -87,7 +93,7 @@ class RowVerbs(PolarsFrame):
             sources = {**sources, unit: unit}
         return self._derived(
             Step(f"select({_texts(listed)})", f"select({', '.join(types)})"),
-            self._native.select(*exprs_, UNIT),
+            wide.native.select(*exprs_, UNIT),
             types,
             sources,
         )
@@ -109,17 +115,19 @@ class RowVerbs(PolarsFrame):
 
         Privacy
         -------
-        Costs nothing. An expression must look at one row alone.
+        Costs nothing. An expression must look at one row alone, or in ``.over(unit)``
+        at the rows of its unit.
         """
         listed = expressions("with_columns", exprs, named_exprs)
-        found = prove_outputs(self._types, "with_columns", listed)
+        wide = self._wide("with_columns", listed)
+        found = wide.outputs("with_columns")
         kept = {name: name for name in self._types if name not in found.types}
         return self._derived(
             Step(
                 f"with_columns({_texts(listed)})",
                 f"with_columns({', '.join(found.types)})",
             ),
-            self._native.with_columns(*found.exprs),
+            wide.narrowed(wide.native.with_columns(*found.exprs)),
             {**self._types, **found.types},
             {**kept, **found.sources},
         )
@@ -288,6 +296,9 @@ class RowVerbs(PolarsFrame):
     ) -> T:
         """Call a function with this private frame."""
         return function(self, *args, **kwargs)
+
+    def _wide(self, verb: str, exprs: Sequence[pl.Expr]) -> Wide:
+        return within_units(self._native, self._types, self._state, verb, exprs)
 
     def _replaced(self, verb: str, exprs: Sequence[pl.Expr]) -> Self:
         """Replace columns by themselves in other values: declarations that fit stay."""

@@ -10,7 +10,7 @@ two zeros is the smaller depends on order too, and NaN is missing.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal, cast
 
 import polars as pl
 
@@ -132,6 +132,48 @@ def aggregate(name: str, value: pl.Expr | None, dtype: pl.DataType | None) -> Ag
             hint=_other_dtype(name, dtype),
         )
     return made
+
+
+def ranks(
+    value: pl.Expr,
+    dtype: pl.DataType,
+    method: str,
+    descending: bool,  # noqa: FBT001 - as Polars
+) -> Aggregate:
+    """Return the rank of each row within its unit, alike for rows that tie.
+
+    Parameters
+    ----------
+    value : pl.Expr
+        What rows are ranked by; what is missing has no rank.
+    dtype : pl.DataType
+        Of the value.
+    method : str
+        One of min, max, dense, average.
+    descending : bool
+        Whether the largest value is first.
+
+    Returns
+    -------
+    Aggregate
+        For ``part.over(keys)`` alone.
+
+    Raises
+    ------
+    NotProvedError
+        If values of the dtype are not ordered by what they are.
+    """
+    if not _is_ordered(dtype):
+        raise NotProvedError(
+            f"rank of {dtype} is not offered for the rows of a unit.",
+            step="rank",
+            hint=_other_dtype("rank", dtype),
+        )
+    ranked = _settled(value, dtype).rank(
+        cast("Literal['min', 'max', 'dense', 'average']", method),
+        descending=descending,
+    )
+    return _plain(ranked, pl.Float64() if method == "average" else _COUNTS)
 
 
 def _settled(value: pl.Expr, dtype: pl.DataType) -> pl.Expr:

@@ -447,7 +447,7 @@ def test_every_method_of_polars_is_a_step_or_a_refusal(people: Frame) -> None:
     offered = {
         *("attach", "cast", "columns", "dp", "drop", "drop_nans", "drop_nulls"),
         *("dtypes", "fill_nan", "fill_null", "filter", "pipe", "rename", "schema"),
-        *("select", "width", "with_columns"),
+        *("group_by", "select", "width", "with_columns"),
     }
     for name in {*dir(pl.DataFrame), *dir(pl.LazyFrame)}:
         if name.startswith("_") or name in offered:
@@ -463,7 +463,7 @@ def test_hint_is_the_private_way(people: Frame) -> None:
         "mean": ".dp.mean(",
         "head": ".dp.agg(",
         "height": ".dp.count(",
-        "group_by": ".dp.group_by(",
+        "groupby": ".dp.group_by(",
         "write_csv": "hand out its table",
         "value_counts": ".dp.value_counts(",
         "anything": ".dp",
