@@ -22,10 +22,12 @@ from dpframe.errors import (
     ParameterError,
     ParameterTypeError,
 )
-from dpframe.proofs.pandas_accessor import RecordedAccessor
+from dpframe.proofs.pandas_accessor import RecordedAccessor, RecordedText
 from dpframe.proofs.pandas_column import RecordedColumn
 from dpframe.proofs.pandas_kinds import literal_kind
 from dpframe.proofs.pandas_rules import ARITHMETIC, COMPARISONS, LOGIC
+from dpframe.proofs.pandas_text import RecordedLists
+from dpframe.public import Public
 from dpframe.values import Kind
 
 if TYPE_CHECKING:
@@ -158,6 +160,9 @@ _COMPARE: Final[dict[type, Callable[..., Any]]] = {
 }
 
 
+_OWNERS: Final = (RecordedColumn, RecordedAccessor, RecordedLists)
+
+
 class _Reader:
     """Reads a parsed query, node by node; a node that is not listed is refused."""
 
@@ -178,6 +183,7 @@ class _Reader:
             ast.Compare: self._compare,
             ast.Attribute: self._attribute,
             ast.Call: self._call,
+            ast.Subscript: self._subscript,
         }
 
     def read(self, node: ast.expr) -> Any:
@@ -206,6 +212,8 @@ class _Reader:
             msg = f"query names @{name}, which is no variable here."
             raise ParameterError(msg)
         value: Any = self._names[name]
+        if isinstance(value, Public):
+            value = value.__public_value__()
         if isinstance(value, np.ndarray) and value.ndim == 1:
             value = value.tolist()
         listed = isinstance(value, (list, tuple, set, frozenset, range))
@@ -285,9 +293,19 @@ class _Reader:
         owner = self.read(node.value)
         if node.attr.startswith("_") or node.attr == "recording":
             raise _refused(f".{node.attr}")
-        if not isinstance(owner, (RecordedColumn, RecordedAccessor)):
+        if not isinstance(owner, _OWNERS):
             raise _refused(f".{node.attr} of a literal")
         return getattr(owner, node.attr)
+
+    def _subscript(self, node: ast.Subscript) -> Any:
+        """Take letters or parts of text: `.str[0]`, `.str[1:3]`."""
+        owner = self.read(node.value)
+        if not isinstance(owner, (RecordedText, RecordedLists)):
+            raise _refused(f"[...] of {ast.unparse(node.value)}")
+        if not isinstance(node.slice, ast.Slice):
+            return owner[self.read(node.slice)]
+        parts = (node.slice.lower, node.slice.upper, node.slice.step)
+        return owner[slice(*(None if p is None else self.read(p) for p in parts))]
 
     def _call(self, node: ast.Call) -> Any:
         if not isinstance(node.func, ast.Attribute):

@@ -48,12 +48,21 @@ class Recording:
         Recordings and public scalars; the column's name where this is one.
     probe : Series
         The outcome on made-up rows, in the dtype of the real one.
+    category : CategoricalDtype, optional
+        How the outcome is kept as a column of its own, where its levels are public.
+        Further operations work on its values.
     """
 
     text: str
     function: Callable[..., Any] | None
     operands: tuple[Any, ...]
     probe: pd.Series[Any]
+    category: pd.CategoricalDtype | None = None
+
+    @property
+    def levels(self) -> tuple[Any, ...] | None:
+        """The public values that the outcome can have, where they are written out."""
+        return None if self.category is None else tuple(self.category.categories)
 
     @property
     def dtype(self) -> Any:
@@ -132,7 +141,7 @@ def replay(recording: Recording, native: pd.DataFrame) -> pd.Series[Any]:
     if failed:
         msg = f"{recording.text} could not be evaluated; the reason is withheld."
         raise EvaluationError(msg)
-    return outcome
+    return outcome if recording.category is None else outcome.astype(recording.category)
 
 
 def _evaluate(

@@ -12,6 +12,7 @@ fill turns whole numbers into floats only where it is used, and so on.
 from __future__ import annotations
 
 import operator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -53,9 +54,9 @@ LOGIC: Final[dict[str, Callable[..., Any]]] = {
 
 def binary(symbol: str, left: Any, right: Any) -> Recording:
     """Record a comparison, arithmetic or logic of columns and public scalars."""
-    text = f"({_text(left)} {symbol} {_text(right)})"
+    text = f"({text_of(left)} {symbol} {text_of(right)})"
     left, right = operand(left, step=text), operand(right, step=text)
-    kinds = (_kind(left), _kind(right))
+    kinds = (kind_of(left), kind_of(right))
     if symbol in COMPARISONS:
         return _compare(text, symbol, left, right)
     if symbol in LOGIC:
@@ -100,19 +101,21 @@ def operand(value: Any, *, step: str) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _kind(value: Any) -> Kind:
+def kind_of(value: Any) -> Kind:
+    """Return the kind of an operand; dates count as instants."""
     if isinstance(value, Recording):
         return Kind.DATETIME if value.kind is Kind.DATE else value.kind
     return literal_kind(value) or Kind.OBJECT
 
 
-def _text(value: Any) -> str:
+def text_of(value: Any) -> str:
+    """Return how an operand reads."""
     return value.text if isinstance(value, Recording) else repr(value)
 
 
 def unsuited(text: str, *operands: Any) -> ParameterTypeError:
     """Return the error for operands of kinds that do not go together."""
-    found = " and ".join(_kind(each).value for each in operands)
+    found = " and ".join(kind_of(each).value for each in operands)
     return ParameterTypeError(
         f"{text} is not computed from {found}.",
         hint="object columns allow isna() and notna() alone; cast before attaching.",
@@ -121,16 +124,17 @@ def unsuited(text: str, *operands: Any) -> ParameterTypeError:
 
 def comparable(left: Any, right: Any) -> bool:
     """Whether two operands can be compared: of one kind, zones on both or neither."""
-    kinds = {_kind(left), _kind(right)}
+    kinds = {kind_of(left), kind_of(right)}
     if kinds == {Kind.DATETIME}:
-        return _zone(left) is _zone(right) is None or None not in {
-            _zone(left),
-            _zone(right),
+        return zone_of(left) is zone_of(right) is None or None not in {
+            zone_of(left),
+            zone_of(right),
         }
     return kinds <= NUMBERS or kinds in ({Kind.TEXT}, {Kind.DURATION})
 
 
-def _zone(value: Any) -> Any:
+def zone_of(value: Any) -> Any:
+    """Return the time zone of an operand, or None."""
     return getattr(value.dtype if isinstance(value, Recording) else value, "tz", None)
 
 
@@ -145,7 +149,7 @@ def _check_divisor(text: str, left: Any, right: Any) -> None:
         if right == 0:
             msg = f"{text} divides by zero."
             raise ParameterError(msg)
-    elif Kind.FLOAT not in {_kind(left), _kind(right)}:
+    elif Kind.FLOAT not in {kind_of(left), kind_of(right)}:
         msg = f"pandas gives {text} a dtype that depends on whether a zero is met."
         raise NotProvedError(
             msg, step=text, hint='cast one of them to "float64", or divide by a number.'
@@ -153,7 +157,7 @@ def _check_divisor(text: str, left: Any, right: Any) -> None:
 
 
 def _check_power(text: str, base: Any, exponent: Any) -> None:
-    if Kind.FLOAT in {_kind(base), _kind(exponent)}:
+    if Kind.FLOAT in {kind_of(base), kind_of(exponent)}:
         return
     if isinstance(exponent, Recording) or exponent < 0:
         msg = f"{text} fails on whole numbers where the exponent is negative."
@@ -166,23 +170,23 @@ def _time_arithmetic(text: str, symbol: str, left: Any, right: Any) -> Recording
     pandas' own would raise where the outcome leaves the calendar.
     """
     columns = [o for o in (left, right) if isinstance(o, Recording)]
-    if any(_kind(o) not in TIMES for o in (left, right)) or symbol not in "+-/":
+    if any(kind_of(o) not in TIMES for o in (left, right)) or symbol not in "+-/":
         raise unsuited(text, left, right)
-    units = {_time_unit(column.dtype) for column in columns}
+    units = {time_unit(column.dtype) for column in columns}
     if len(units) > 1:
         msg = f"{text} mixes the time units {' and '.join(sorted(units))}."
         raise NotProvedError(
             msg, step=text, hint="cast both to the coarser unit by astype."
         )
     unit = units.pop()
-    zones = {_zone(o) for o in (left, right) if _kind(o) is Kind.DATETIME}
+    zones = {zone_of(o) for o in (left, right) if kind_of(o) is Kind.DATETIME}
     if len({zone is None for zone in zones}) > 1:
         raise unsuited(text, left, right)
-    zone = _zone(columns[0]) or _zone(columns[-1])
+    zone = zone_of(columns[0]) or zone_of(columns[-1])
 
     def compute(first: Any, second: Any) -> Any:
         index = (first if isinstance(first, pd.Series) else second).index
-        values = ARITHMETIC[symbol](_raw(first, unit), _raw(second, unit))
+        values = ARITHMETIC[symbol](raw_times(first, unit), raw_times(second, unit))
         found = pd.Series(values, index=index)
         if zone is None or values.dtype.kind != "M":
             return found
@@ -191,13 +195,14 @@ def _time_arithmetic(text: str, symbol: str, left: Any, right: Any) -> Recording
     return record_step(text, compute, left, right)
 
 
-def _time_unit(dtype: Any) -> str:
+def time_unit(dtype: Any) -> str:
+    """Return the unit in which times of a dtype are counted."""
     if isinstance(dtype, np.dtype):
         return str(np.datetime_data(dtype)[0])
     return str(dtype.unit)
 
 
-def _raw(value: Any, unit: str) -> Any:
+def raw_times(value: Any, unit: str) -> Any:
     """Return instants (in UTC) or durations as numpy has them."""
     if isinstance(value, pd.Series):
         if value.dtype.kind == "M":
@@ -209,22 +214,23 @@ def _raw(value: Any, unit: str) -> Any:
 
 def scalar_fits(column: Recording, value: Any) -> bool:
     """Whether a column holds this scalar without changing its dtype."""
-    kind, have = column.kind, _kind(value)
+    kind, have = column.kind, kind_of(value)
     if kind is Kind.INTEGER and have is Kind.INTEGER:
         info = np.iinfo(str(column.dtype).lower())
         return info.min <= value <= info.max
     if kind is Kind.FLOAT:
         return have in {Kind.INTEGER, Kind.FLOAT}
     if kind is Kind.DATETIME and have is Kind.DATETIME:
-        return comparable(column, value) and _in_unit(column, value)
+        return comparable(column, value) and fits_unit(column, value)
     if kind is Kind.DURATION and have is Kind.DURATION:
-        return _in_unit(column, value)
+        return fits_unit(column, value)
     return kind is have and kind in {Kind.BOOLEAN, Kind.TEXT}
 
 
-def _in_unit(column: Recording, value: Any) -> bool:
+def fits_unit(column: Recording, value: Any) -> bool:
+    """Whether a time is a whole number of a column's ticks."""
     try:
-        value.as_unit(_time_unit(column.dtype), round_ok=False)
+        value.as_unit(time_unit(column.dtype), round_ok=False)
     except (ValueError, OverflowError):
         return False
     return True
@@ -260,7 +266,7 @@ def filler(column: Recording, value: Any, *, step: str, missing: bool = False) -
 
 def fill_missing(column: Recording, value: Any) -> Recording:
     """Record fillna with a scalar or another column."""
-    step = f"{column.text}.fillna({_text(value)})"
+    step = f"{column.text}.fillna({text_of(value)})"
     if column.kind in {Kind.OBJECT, Kind.DECIMAL}:
         raise unsuited(step, column)
     value = filler(column, value, step=step)
@@ -279,6 +285,8 @@ def cast_column(column: Recording, dtype: Any) -> Recording:
         msg = f"{dtype!r} is no dtype of pandas."
         raise ParameterTypeError(msg) from None
     step = f"{column.text}.astype({str(target)!r})"
+    if isinstance(target, pd.CategoricalDtype):
+        return _as_category(step, column, target)
     if not _cast_is_safe(column, target):
         msg = f"astype from {column.dtype} to {target} can fail on a value."
         raise NotProvedError(
@@ -296,11 +304,29 @@ def cast_column(column: Recording, dtype: Any) -> Recording:
     return record_step(step, cast, column)
 
 
+def _as_category(step: str, column: Recording, target: Any) -> Recording:
+    """Record a cast to public categories: what is not among them becomes missing."""
+    if target.categories is None:
+        msg = f"{step} would take its categories from the rows."
+        raise NotProvedError(
+            msg, step=step, hint="write them out: pd.CategoricalDtype([...])."
+        )
+    levels = list(target.categories)
+    step = f"{column.text}.astype(category of {levels!r})"
+    among = members(column, levels)
+
+    def keep(rows: Any, known: Any) -> Any:
+        return rows.where(known.astype(bool))
+
+    filler(column, None, step=step, missing=True)
+    return replace(record_step(step, keep, column, among), category=target)
+
+
 def _cast_is_safe(column: Recording, target: Any) -> bool:
     if column.dtype == target:
         return True
     wanted: Any = getattr(target, "numpy_dtype", target)
-    if isinstance(target, pd.ArrowDtype | pd.CategoricalDtype):
+    if isinstance(target, pd.ArrowDtype):
         return False
     kind = column.kind
     if kind is Kind.TEXT:
@@ -312,8 +338,8 @@ def _cast_is_safe(column: Recording, target: Any) -> bool:
         return False
     if kind in TIMES:
         same = isinstance(column.dtype, np.dtype) and wanted.kind == column.dtype.kind
-        return same and _PER_SECOND.get(_time_unit(wanted), 2**63) <= _PER_SECOND.get(
-            _time_unit(column.dtype), 0
+        return same and TICKS.get(time_unit(wanted), 2**63) <= TICKS.get(
+            time_unit(column.dtype), 0
         )
     if kind is Kind.DECIMAL:
         return wanted == np.dtype("float64") and wanted is target
@@ -325,7 +351,8 @@ def _cast_is_safe(column: Recording, target: Any) -> bool:
     )
 
 
-_PER_SECOND: Final = {"s": 1, **PER_SECOND}
+TICKS: Final = {"s": 1, **PER_SECOND}
+"""Ticks of a second, by time unit."""
 
 
 def members(column: Recording, values: Sequence[Any]) -> Recording:
@@ -336,13 +363,13 @@ def members(column: Recording, values: Sequence[Any]) -> Recording:
         if isinstance(value, Recording):
             msg = f"{step} looks for a column's values, which is not row-local."
             raise NotProvedError(msg, step=step, hint="write the values out.")
-        same = (_kind(value) is Kind.BOOLEAN) is (column.kind is Kind.BOOLEAN)
+        same = (kind_of(value) is Kind.BOOLEAN) is (column.kind is Kind.BOOLEAN)
         if not comparable(column, value) or not same:
             raise unsuited(step, column, value)
 
     if column.kind in TIMES:  # pandas fails on columns that do not fit their unit
-        unit = _time_unit(column.dtype)
-        listed = [v.as_unit(unit) for v in listed if _in_unit(column, v)]
+        unit = time_unit(column.dtype)
+        listed = [v.as_unit(unit) for v in listed if fits_unit(column, v)]
 
     def among(rows: Any) -> Any:
         return rows.isin(listed)

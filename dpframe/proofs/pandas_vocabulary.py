@@ -48,7 +48,8 @@ TEXT_METHODS: Final = frozenset(
         *("get", "zfill", "pad", "ljust", "rjust", "center"),
         *("removeprefix", "removesuffix", "count", "find", "rfind", "isalnum"),
         *("isalpha", "isdigit", "isspace", "islower", "isupper", "istitle"),
-        *("isnumeric", "isdecimal", "isascii"),
+        *("isnumeric", "isdecimal", "isascii", "repeat", "normalize", "translate"),
+        *("wrap",),
     ]
 )
 """Methods of `.str`; those that can fail on a value (index, encode) are not here."""
@@ -65,9 +66,6 @@ TIME_PARTS: Final = frozenset(
 )
 """Attributes of `.dt`."""
 
-TIME_METHODS: Final = frozenset({"total_seconds", "tz_convert"})
-"""Methods of `.dt`; rounding and localizing can leave the calendar."""
-
 INCLUSIVE: Final = {
     "both": (">=", "<="),
     "left": (">=", "<"),
@@ -75,28 +73,3 @@ INCLUSIVE: Final = {
     "neither": (">", "<"),
 }
 """Comparisons that `between` stands for."""
-
-_RELEASED: Final = "release it: .dp.{0}(...), and use its value."
-COLUMN_HINTS: Final[dict[str, str]] = {
-    **{
-        name: _RELEASED.format(name)
-        for name in ("mean", "sum", "median", "std", "var", "count", "quantile")
-    },
-    "min": "declare public bounds: .dp.bounds(...).",
-    "max": "declare public bounds: .dp.bounds(...).",
-    "nunique": "release it: .dp.n_unique(...).",
-    "unique": "declare public keys: .dp.domain(...).",
-    "value_counts": _RELEASED.format("value_counts"),
-    "apply": "write the function as elementwise operations on the column itself.",
-    "map": "write where() or comparisons: a function or mapping is not recorded.",
-    "replace": "write where(), or .str.replace() for text.",
-    "shift": "rows have no order here.",
-    "diff": "rows have no order here.",
-    "rank": "ranks depend on all rows.",
-    "cumsum": "rows have no order here.",
-    "values": "values are private.",
-    "index": "index labels are dropped at attach.",
-    "shape": "the number of rows is private: release .dp.count(...).",
-    "date": 'cast by .astype("datetime64[s]") or use .dt.year, .dt.month, .dt.day.',
-}
-"""What to write instead of what a column does not have here."""

@@ -120,6 +120,7 @@ GOOD = {
     "col": pd.col("i") * 2 + pd.col("a b"),
     "col methods": pd.col("s").str.upper().fillna("none"),
     "col ufunc": np.sqrt(abs(pd.col("h"))),
+    "col case_when": pd.col("f").case_when([(pd.col("i") > 0, 1.0)]),
     "col condition": (pd.col("f") > 0) & pd.col("i").isin([1, 2]),
 }
 
@@ -220,7 +221,6 @@ BAD = {
     "col mean": pd.col("f") - pd.col("f").mean(),
     "col shift": pd.col("f").shift(),
     "col series": pd.col("f") + pd.Series(range(ROWS)),
-    "col case_when": pd.col("f").case_when([(pd.col("i") > 0, 1.0)]),
     "col in a list": pd.col("f").isin([pd.col("h")]),
     "col missing": pd.col("nope") + 1,
     "unknown column": lambda d: d["nope"],
