@@ -27,6 +27,7 @@ from dpframe.errors import (
     RandomnessError,
 )
 from dpframe.frame import PrivateFrame
+from dpframe.functions import cut, to_datetime, to_numeric, where
 from dpframe.preview import Preview
 from dpframe.privacy.accountant import Accountant
 from dpframe.privacy.loss import Loss
@@ -73,9 +74,13 @@ __all__ = [
     "Table",
     "TableRelease",
     "attach",
+    "cut",
     "load",
     "public",
     "register",
+    "to_datetime",
+    "to_numeric",
+    "where",
 ]
 
 register()
