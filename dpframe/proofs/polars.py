@@ -160,7 +160,7 @@ class _Walk:
         if name in ARITHMETIC:
             self.checks.arithmetic(sides)
         else:
-            self.checks.mixing(sides, dates=False)
+            self.checks.mixing(sides, compared=True)
         if name == "TruncDivide":
             self.checks.whole(name, sides)
         return any(reads)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import permutations
 from typing import TYPE_CHECKING, Final
 
 import polars as pl
@@ -21,6 +22,8 @@ _FRAGILE_WORDS: Final = (
     *("Decimal", "List", "Array", "Struct", "Split", "Extract", "Nanoseconds"),
     *("include_breaks", "include_intervals", '"Binary"', "HexDecode", "Base64Decode"),
 )
+_UNSIGNED: Final = frozenset({pl.UInt64(), pl.UInt128()})
+_UNSIGNED_WORDS: Final = ("UInt64", "UInt128", "Reinterpret")
 _WIDEST: Final = frozenset({pl.Int128(), pl.UInt128()})
 _SHIFTS: Final = frozenset(
     {"TemporalExpr.OffsetBy", "TemporalExpr.Truncate", "TemporalExpr.Round"}
@@ -113,8 +116,10 @@ class Checks:
             ):
                 self.parts.refuse("Cast")
 
-    def mixing(self, given: Sequence[Node], *, dates: bool = True) -> None:
+    def mixing(self, given: Sequence[Node], *, compared: bool = False) -> None:
         """Refuse columns that Polars would bring to a dtype that may not hold them."""
+        if not compared:
+            self._unsigned(given)
         if not self.fragile:
             return
         found = [dtype for part in given for dtype in self.parts.dtypes(part)]
@@ -132,11 +137,28 @@ class Checks:
         ):
             self.parts.refuse("Text")
         if (
-            dates
+            not compared
             and any(isinstance(dtype, pl.Date) for dtype in found)
             and any(map(_in_nanoseconds, found))
         ):
             self.parts.refuse("Nanoseconds")
+
+    def _unsigned(self, given: Sequence[Node]) -> None:
+        """Refuse the widest unsigned numbers beside a signed one of their width."""
+        if not _UNSIGNED & self.parts.read_dtypes and not any(
+            word in self.parts.text for word in _UNSIGNED_WORDS
+        ):
+            return
+        for one, other in permutations(given, 2):
+            wide = _UNSIGNED & set(self.parts.dtypes(one)) if reads(one) else ()
+            together = {"Function": {"input": [one, other], "function": "Coalesce"}}
+            found = self.parts.dtypes(together) if wide else []
+            if any(
+                d.is_integer() and not cast_never_fails(w, d)
+                for w in wide
+                for d in found
+            ):
+                self.parts.refuse("Unsigned")
 
     def _values(self, name: str, arguments: Sequence[Node]) -> None:
         """Refuse dtypes of which some values do not fit what is made of them."""

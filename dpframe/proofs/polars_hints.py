@@ -95,6 +95,10 @@ _REASONS: Final[dict[str, tuple[str, str]]] = {
         "Arithmetic on Decimals, or between them and other numbers, can overflow",
         "cast to pl.Float64 or to one Decimal dtype first, with strict=False.",
     ),
+    "Unsigned": (
+        "Numbers of UInt64 or UInt128 do not all fit the signed ones beside them",
+        "cast to pl.Int64 or pl.Float64 first, with strict=False.",
+    ),
     "Nested": (
         "Lists, structures and bytes fail here for some values",
         "compute on plain columns.",

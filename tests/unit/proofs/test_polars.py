@@ -644,6 +644,7 @@ def test_what_fails_is_refused_where_a_condition_hides_it(expr: pl.Expr) -> None
         prove(expr, schema=SCHEMA)
 
 
+WIDE = n.cast(pl.UInt64, strict=False)
 HEX = s.str.decode("hex", strict=False)
 FAILING = [
     pl.duration(days=n.cast(pl.UInt64, strict=False)),
@@ -657,6 +658,14 @@ FAILING = [
     pl.when(b).then(pl.col("raw")).otherwise(s),
     pl.col("pair").fill_null("a"),
     pl.concat_str(pl.col("pair"), s),
+    WIDE.fill_null(-1),
+    pl.lit(-1).fill_null(WIDE),
+    pl.when(b).then(WIDE).otherwise(-1),
+    WIDE.fill_null(pl.when(b).then(-1).otherwise(-2)),
+    pl.max_horizontal(WIDE, -1),
+    pl.sum_horizontal(n, -1, WIDE),
+    WIDE.is_close(-1),
+    n.cast(pl.UInt128, strict=False).is_between(n, 5),
 ]
 
 
