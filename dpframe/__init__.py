@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpframe.attach import AccessorConflictWarning, attach, register
+from dpframe.concat import concat
 from dpframe.errors import (
     BoundsRequiredError,
     BudgetExceededError,
@@ -74,6 +75,7 @@ __all__ = [
     "Table",
     "TableRelease",
     "attach",
+    "concat",
     "cut",
     "load",
     "public",

@@ -170,9 +170,11 @@ _MACHINERY: Final = frozenset(
         "parts",
         "private_state",
         "scan",
+        "stacked",
         "to_host",
         "trusted",
         "types",
+        "unit_dtype",
         "with_state",
     ]
 )
@@ -234,6 +236,17 @@ class PrivateFrame(ABC):
     @abstractmethod
     def trusted(self, step: Callable[[Any], Any], record: Step) -> Self:
         """Return what a step that nobody proved makes of the native frame."""
+
+    @abstractmethod
+    def unit_dtype(self) -> object:
+        """Return the host's dtype of the hidden unit column."""
+
+    @abstractmethod
+    def stacked(self, others: Sequence[Any]) -> Self:
+        """Return the rows of this frame and of others, under this frame's state.
+
+        They have the same columns by name, of the same dtypes.
+        """
 
     @abstractmethod
     def to_host(self, table: pl.DataFrame, like: Mapping[str, str]) -> Any:

@@ -19,7 +19,7 @@ from dpframe.declare import (
     find_column,
 )
 from dpframe.dialects.pandas_columns import unit_column
-from dpframe.dialects.pandas_frame import kept_rows
+from dpframe.dialects.pandas_frame import kept_rows, public_dtype
 from dpframe.dialects.pandas_rows import RowVerbs
 from dpframe.dialects.pandas_units import UnitVerbs
 from dpframe.dialects.shared import check_accountant
@@ -31,7 +31,7 @@ from dpframe.errors import (
 from dpframe.frame import UNIT, State, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from dpframe.accessor import PrivateNamespace
     from dpframe.privacy.accountant import Accountant
@@ -139,6 +139,36 @@ class PrivatePandas(RowVerbs, UnitVerbs):
     def detach(self) -> pd.DataFrame:
         """Return the native frame without the hidden column; tracking ends."""
         return self._native.iloc[:, :-1].copy(deep=False)
+
+    def unit_dtype(self) -> Any:
+        """Return the dtype of the hidden unit column, without categories."""
+        return public_dtype(self._native.dtypes[UNIT])
+
+    def stacked(self, others: Sequence[Any]) -> Self:
+        """Return the rows of this frame and of others, under this frame's state.
+
+        Categories are refused: they may come from the rows, and pandas stacks
+        those that differ in another dtype.
+        """
+        tables = [self._native, *(frame._native for frame in others)]  # noqa: SLF001 - frames of this class
+        names = list(self._native.columns)
+        for table in tables:
+            if {*table.columns} != {*names}:
+                msg = "concat was given frames of several columns."
+                raise ParameterError(msg, hint="select the same columns of each.")
+            for name in names:
+                dtype = public_dtype(table.dtypes[name])
+                if isinstance(dtype, pd.CategoricalDtype):
+                    shown = self._state.privacy_unit if name == UNIT else name
+                    msg = f"concat was given column {shown!r}, a category."
+                    raise ParameterTypeError(
+                        msg, hint='write .astype({"name": "str"}) before attaching.'
+                    )
+                if dtype != public_dtype(self._native.dtypes[name]):
+                    msg = f"concat was given column {name!r} in two dtypes."
+                    raise ParameterTypeError(msg, hint="cast it in each with .astype.")
+        native = pd.concat([table[names] for table in tables], ignore_index=True)
+        return type(self)(native, self._state)
 
 
 def _with_unit(frame: pd.DataFrame, unit: str | None) -> pd.DataFrame:

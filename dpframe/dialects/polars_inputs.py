@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 
+from dpframe.dialects.polars_steps import prove_outputs
 from dpframe.errors import NotProvedError, ParameterTypeError
 
 if TYPE_CHECKING:
@@ -42,6 +43,27 @@ def predicates(
         right = value if isinstance(value, pl.Expr) else _literal("filter", value)
         conditions.append(pl.col(name).eq(right))
     return conditions
+
+
+def column_names(
+    types: Mapping[str, pl.DataType],
+    verb: str,
+    columns: Sequence[object],
+    *,
+    strict: bool = True,
+) -> list[str]:
+    """Return the visible columns that names and selectors stand for."""
+    names: dict[str, None] = {}
+    for expr in expressions(verb, columns, {}):
+        if not expr.meta.is_column_selection():
+            msg = f"{verb} takes columns, not an expression."
+            raise ParameterTypeError(msg, hint="derive columns in with_columns.")
+        if not strict and expr.meta.is_column():
+            found = [n for n in [expr.meta.output_name()] if n in types]
+        else:
+            found = list(prove_outputs(types, verb, [expr]).types)
+        names.update(dict.fromkeys(found))
+    return list(names)
 
 
 def _flat(exprs: Sequence[object]) -> Iterator[object]:

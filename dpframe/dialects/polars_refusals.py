@@ -14,6 +14,7 @@ _ORDER: Final = (
 _KEYS: Final = ".dp.value_counts(column, keys=[...], epsilon=...) counts public keys."
 _EXPORT: Final = "rows do not leave; release an answer and hand out its table."
 _LAZY: Final = "nothing is run before a release: .dp.count(epsilon=...) and others."
+_STACK: Final = "dpframe.concat([one, other]), with a privacy unit."
 _OTHER_ROWS: Final = "steps look at one row: .filter, .select, .with_columns."
 
 
@@ -33,7 +34,8 @@ _HINTS: Final[dict[str, str]] = {
     **_each("collect collect_async collect_schema fetch lazy", _LAZY),
     **_each("explain profile show_graph inspect cache", _LAZY),
     **_each("shift interpolate map_columns map_rows map_batches", _OTHER_ROWS),
-    **_each("rolling upsample group_by_dynamic merge_sorted", _OTHER_ROWS),
+    **_each("rolling upsample group_by_dynamic", _OTHER_ROWS),
+    **_each("vstack extend merge_sorted", _STACK),
     "n_unique": ".dp.n_unique(column, epsilon=...).",
     "approx_n_unique": ".dp.n_unique(column, epsilon=...).",
     "describe": ".dp.agg(..., epsilon=...), after .dp.bounds(...).",
@@ -43,15 +45,11 @@ _HINTS: Final[dict[str, str]] = {
     "hist": ".dp.histogram(column, bins=..., epsilon=...).",
     "plot": "plot a release: .dp.histogram(column, bins=..., epsilon=...).plot().",
     "sample": "noise protects the rows already; .filter(condition) takes a part.",
-    "join": "this step is not offered yet; join before attaching.",
-    "join_where": "this step is not offered; join before attaching.",
-    "join_asof": "it looks at other rows; join before attaching.",
-    "explode": "this step is not offered yet; explode before attaching.",
-    "unpivot": "each row would count several times; reshape before attaching.",
+    "join_where": '.join(other, on="id"), then .filter(condition).',
+    "join_asof": "it looks at the rows beside; .join(other, on=...) takes equal keys.",
+    "melt": ".unpivot(on, index=...), with a privacy unit.",
     "pivot": "the columns would be read off the rows; .dp.contingency(...).",
     "transpose": "rows do not become columns; .dp.agg(..., epsilon=...).",
-    "vstack": "this step is not offered yet; stack before attaching.",
-    "extend": "this step is not offered yet; stack before attaching.",
     "hstack": "its values would go to rows by their place; use .with_columns(...).",
     "clone": "a private frame never changes: use it as it is.",
     "sql": "write the step with .filter, .select and .with_columns.",
@@ -72,8 +70,8 @@ def private_way(name: str) -> str:
     """Return what to write instead of an attribute that a private frame lacks."""
     found = _HINTS.get(name) or next(
         (hint for start, hint in _PREFIXES.items() if name.startswith(start)),
-        "steps are .filter, .select, .with_columns, .rename, .drop, .cast, .fill_null; "
-        "answers are under .dp.",
+        "steps are .filter, .select, .with_columns, .join, .group_by and what dir() "
+        "lists; answers are under .dp.",
     )
     return found.format(name=name)
 

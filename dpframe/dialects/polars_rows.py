@@ -10,7 +10,13 @@ import polars as pl
 from dpframe.declare import no_such_column
 from dpframe.dialects.polars_figures import within_units
 from dpframe.dialects.polars_frame import PolarsFrame
-from dpframe.dialects.polars_inputs import expressions, filled_dtypes, predicates
+from dpframe.dialects.polars_inputs import (
+    column_names,
+    expressions,
+    filled_dtypes,
+    predicates,
+)
+from dpframe.dialects.polars_reshapes import unnest
 from dpframe.dialects.polars_steps import (
     carried,
     check_names,
@@ -288,6 +294,36 @@ class RowVerbs(PolarsFrame):
         step = f"drop_nans({'' if subset is None else ', '.join(names)})"
         return self._after(step, self._without(nans))
 
+    def unnest(
+        self, columns: Any = None, *more_columns: Any, separator: str | None = None
+    ) -> Self:
+        """Put the fields of structs in columns of their own.
+
+        Parameters
+        ----------
+        columns : columns, optional
+            Columns of structs. Default: all.
+        separator : str, optional
+            The new columns are named by the struct, this text and the field.
+            Default: by the field alone.
+
+        Returns
+        -------
+        PrivatePolars
+            The fields are to be declared; what was declared for others stays.
+
+        Privacy
+        -------
+        Costs nothing.
+        """
+        given = [*([] if columns is None else [columns]), *more_columns]
+        names = self._names("unnest", given) if given else None
+        native, types, gone = unnest(
+            self._native, self._types, names, separator=separator
+        )
+        state = self._state.forget(gone).after(f"unnest({', '.join(gone)})")
+        return self._made(native, state, types)
+
     def pipe(
         self,
         function: Callable[Concatenate[Self, P], T],
@@ -323,19 +359,7 @@ class RowVerbs(PolarsFrame):
     def _names(
         self, verb: str, columns: Sequence[Any], *, strict: bool = True
     ) -> list[str]:
-        """Return the visible columns that names and selectors stand for."""
-        listed = expressions(verb, columns, {})
-        names: dict[str, None] = {}
-        for expr in listed:
-            if not expr.meta.is_column_selection():
-                msg = f"{verb} takes columns, not an expression."
-                raise ParameterTypeError(msg, hint="derive columns in with_columns.")
-            if not strict and expr.meta.is_column():
-                found = [n for n in [expr.meta.output_name()] if n in self._types]
-            else:
-                found = list(prove_outputs(self._types, verb, [expr]).types)
-            names.update(dict.fromkeys(found))
-        return list(names)
+        return column_names(self._types, verb, columns, strict=strict)
 
     def _subset(self, verb: str, subset: Any) -> list[str]:
         if subset is None:

@@ -59,12 +59,17 @@ POLARS_VERBS = {
     "drop",
     "drop_nans",
     "drop_nulls",
+    "explode",
     "fill_nan",
     "fill_null",
     "filter",
+    "group_by",
+    "join",
     "pipe",
     "rename",
     "select",
+    "unnest",
+    "unpivot",
     "with_columns",
 }
 

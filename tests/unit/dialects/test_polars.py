@@ -447,7 +447,8 @@ def test_every_method_of_polars_is_a_step_or_a_refusal(people: Frame) -> None:
     offered = {
         *("attach", "cast", "columns", "dp", "drop", "drop_nans", "drop_nulls"),
         *("dtypes", "fill_nan", "fill_null", "filter", "pipe", "rename", "schema"),
-        *("group_by", "select", "width", "with_columns"),
+        *("explode", "group_by", "join", "select", "unnest", "unpivot", "width"),
+        "with_columns",
     }
     for name in {*dir(pl.DataFrame), *dir(pl.LazyFrame)}:
         if name.startswith("_") or name in offered:
@@ -464,6 +465,8 @@ def test_hint_is_the_private_way(people: Frame) -> None:
         "head": ".dp.agg(",
         "height": ".dp.count(",
         "groupby": ".dp.group_by(",
+        "vstack": "dpframe.concat(",
+        "melt": ".unpivot(",
         "write_csv": "hand out its table",
         "value_counts": ".dp.value_counts(",
         "anything": ".dp",
