@@ -37,7 +37,6 @@ HINTS: Final[dict[str, str]] = {
     "index": "index labels are dropped at attach.",
     "reset_index": "index labels are dropped at attach: reset before attaching.",
     "set_index": "index labels never matter here; keep it as a column.",
-    "loc": "write frame[condition] for rows and frame[[...]] for columns.",
     "iloc": "rows have no positions to ask for: write frame[condition].",
     "at": "a single cell is private.",
     "iat": "a single cell is private.",

@@ -9,19 +9,20 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Final, Self, cast
 
 import numpy as np
+import pandas as pd
 
 from dpframe.dialects.pandas_frame import (
     PandasFrame,
     column_hint,
     duplicates,
     kept_rows,
-    refuse_options,
     schema_of,
     usable,
 )
+from dpframe.dialects.pandas_loc import Locator
 from dpframe.errors import (
     NotProvedError,
     NotProvedTypeError,
@@ -33,14 +34,19 @@ from dpframe.proofs.pandas import record
 from dpframe.proofs.pandas_kinds import is_missing, literal_kind
 from dpframe.proofs.pandas_query import record_query
 from dpframe.proofs.pandas_recording import Recording, replay
+from dpframe.proofs.pandas_refusals import refuse_options
 from dpframe.proofs.pandas_rules import cast_column, fill_missing
 from dpframe.values import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    import pandas as pd
     import polars as pl
+
+    from dpframe.values import Keys
+
+
+_COLUMNS: Final = (1, "columns")
 
 
 class RowVerbs(PandasFrame):
@@ -75,7 +81,7 @@ class RowVerbs(PandasFrame):
     def _caller_names(self, options: dict[str, Any]) -> Mapping[str, Any]:
         given = {**(options.pop("global_dict", None) or {})}
         local = options.pop("local_dict", None)
-        refuse_options("query", options)
+        refuse_options("query", options, like=pd.DataFrame.query)
         if local is not None or given:
             return {**given, **(local or {})}
         here = inspect.currentframe()
@@ -98,8 +104,10 @@ class RowVerbs(PandasFrame):
         native, state = self._native, self._state
         texts: list[str] = []
         for name, value in columns.items():
-            native, text = _with_column(native, name, value)
+            native, text, levels = _with_column(native, name, value)
             state = state.forget([name])
+            if levels is not None:
+                state = state.declare(domain={name: levels})
             texts.append(f"{name}={text}")
         if columns:
             short = f"assign({', '.join(columns)})"
@@ -130,6 +138,14 @@ class RowVerbs(PandasFrame):
             hint="give a list of names, or a condition: lambda df: df[name] > 0.",
         )
 
+    @property
+    def loc(self) -> Locator[Self]:
+        """Select rows by a condition and columns by a list: `loc[condition, [...]]`.
+
+        Labels and slices of rows are refused: index labels are dropped at attach.
+        """
+        return Locator(self)
+
     def _selected(self, names: Sequence[object]) -> Self:
         unit = self._state.privacy_unit
         wanted = [self._checked(name) for name in names]
@@ -144,10 +160,18 @@ class RowVerbs(PandasFrame):
         return type(self)(native, state.after(f"[{', '.join(wanted)}]"))
 
     def rename(self, mapper: Any = None, **options: Any) -> Self:
-        """Rename columns by a mapping; bounds and keys move along."""
+        """Rename columns by a mapping or a function of names.
+
+        Bounds and keys move along.
+        """
         columns = options.pop("columns", None)
         errors = options.pop("errors", "ignore")
-        refuse_options("rename", options)
+        if mapper is not None and options.get("axis") in _COLUMNS:
+            del options["axis"]
+            columns, mapper = mapper, None
+        if callable(columns) and not isinstance(columns, Mapping):
+            columns = {name: columns(name) for name in usable(self._native)}
+        refuse_options("rename", options, like=pd.DataFrame.rename)
         if mapper is not None or not isinstance(columns, Mapping):
             msg = "rename takes columns=, a mapping from old names to new ones."
             raise ParameterTypeError(msg, hint='write rename(columns={"old": "new"}).')
@@ -171,15 +195,20 @@ class RowVerbs(PandasFrame):
     def drop(self, labels: Any = None, **options: Any) -> Self:
         """Drop columns; their bounds and keys are forgotten, the unit is kept."""
         columns = options.pop("columns", None)
-        if labels is not None and options.pop("axis", 0) in (1, "columns"):
+        errors = options.pop("errors", "raise")
+        if labels is not None and options.get("axis") in _COLUMNS:
+            del options["axis"]
             columns, labels = labels, None
-        refuse_options("drop", options)
+        refuse_options("drop", options, like=pd.DataFrame.drop)
         if labels is not None or columns is None:
             msg = "drop takes columns=: rows have no labels here."
             raise NotProvedTypeError(
                 msg, step="drop", hint="write query(...) to drop rows."
             )
-        names = [self._checked(name) for name in _listed(columns)]
+        wanted = _listed(columns)
+        if errors == "ignore":
+            wanted = [name for name in wanted if name in self._native.columns]
+        names = [self._checked(name) for name in wanted]
         native = self._native.drop(columns=names)
         state = self._state.forget(names)
         return type(self)(native, state.after(f"drop({', '.join(names)})"))
@@ -189,9 +218,7 @@ class RowVerbs(PandasFrame):
         subset = options.pop("subset", None)
         how = options.pop("how", "any")
         options.pop("ignore_index", None)
-        if options.get("axis") in (0, "index"):
-            del options["axis"]
-        refuse_options("dropna", options)
+        refuse_options("dropna", options, like=pd.DataFrame.dropna)
         if how not in ("any", "all"):
             msg = f'dropna(how=) is "any" or "all", not {how!r}.'
             raise ParameterError(msg)
@@ -209,7 +236,7 @@ class RowVerbs(PandasFrame):
 
     def fillna(self, value: Any = None, **options: Any) -> Self:
         """Fill missing values by a scalar, or by column with a mapping of scalars."""
-        refuse_options("fillna", options)
+        refuse_options("fillna", options, like=pd.DataFrame.fillna)
         schema = schema_of(self._native)
         if isinstance(value, Mapping):
             fills = dict(cast("Mapping[str, Any]", value))
@@ -233,8 +260,7 @@ class RowVerbs(PandasFrame):
 
         Bounds stay where the values stay ordered, keys where they stay of a kind.
         """
-        options.pop("copy", None)
-        refuse_options("astype", options)
+        refuse_options("astype", options, like=pd.DataFrame.astype)
         schema = schema_of(self._native)
         if isinstance(dtype, Mapping):
             wanted = dict(cast("Mapping[str, Any]", dtype))
@@ -274,21 +300,25 @@ class RowVerbs(PandasFrame):
         recast = [n for n in made if before[n] != after[n]]
         if state.privacy_unit in recast:  # two of its values may have become one
             state = replace(state, unit_visible=False)
-        return frame.with_state(state.after(step))
+        levels = {n: r.levels for n, r in made.items() if r.levels is not None}
+        return frame.with_state(state.declare(domain=levels).after(step))
 
 
 def _with_column(
     native: pd.DataFrame, name: str, value: Any
-) -> tuple[pd.DataFrame, str]:
-    """Return the frame with one more column before the hidden one, and its text."""
+) -> tuple[pd.DataFrame, str, Keys | None]:
+    """Return the frame with one more column, its text, and its public keys if any.
+
+    It goes before the hidden column.
+    """
     if name == UNIT or name in duplicates(native):
         msg = f"assign cannot write column {name!r}."
         raise ParameterError(msg, hint="choose another name.")
-    made = value
+    made, levels = value, None
     if callable(value):
         made = record(value, schema_of(native), what=f"assign({name}=)")
     if isinstance(made, Recording):
-        column, text = replay(made, native), made.text
+        column, text, levels = replay(made, native), made.text, made.levels
     elif literal_kind(made) is None and not is_missing(made):
         msg = f"assign({name}=) was given a {type(made).__name__}."
         raise NotProvedError(
@@ -306,7 +336,7 @@ def _with_column(
         wider.insert(wider.shape[1] - 1, name, column)
     else:
         wider[name] = column
-    return wider, text
+    return wider, text, levels
 
 
 def _same_line(before: pl.DataType, after: pl.DataType) -> bool:

@@ -110,13 +110,22 @@ OPTION_REASONS: Final[dict[str, str]] = {
     "fill_value": "is better said by .fillna(value) before the operation.",
     "skipna": "is for statistics, which look at other rows.",
     "args": "is for functions of single values, which are not recorded.",
-    "engine": "is for functions of single values, which are not recorded.",
+    "engine": "chooses other code, with other last digits.",
     "thresh": "is not offered.",
     "retbins": "would give the bins back: they are public, and yours already.",
     "duplicates": "is not offered: write each edge once.",
     "copy": "changes nothing here.",
 }
 """Why a keyword of pandas is refused: the rest of a sentence that names it."""
+
+HARMLESS: Final[dict[str, tuple[object, ...]]] = {
+    "inplace": (False,),
+    "axis": (0, "index", None),
+    "copy": (True, False),
+    "level": (None,),
+    "engine": ("python",),
+}
+"""What these keywords may say beside pandas' default: it changes nothing."""
 
 _WHERE: Final = "write dpframe.where(condition, a, b)."
 _CUT: Final = "write dpframe.cut(column, [edges])."

@@ -7,7 +7,12 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from dpframe.errors import NotProvedAttributeError, NotProvedTypeError
-from dpframe.proofs.pandas_hints import COLUMN_HINTS, FREE_HINTS, OPTION_REASONS
+from dpframe.proofs.pandas_hints import (
+    COLUMN_HINTS,
+    FREE_HINTS,
+    HARMLESS,
+    OPTION_REASONS,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -72,14 +77,18 @@ def refuse_options(
     """
     defaults = {} if like is None else _defaults(like)
     for name, value in options.items():
-        default = defaults.get(name, NoReturn)
-        if value is default or (type(value) is type(default) and value == default):
+        harmless = (*HARMLESS.get(name, ()), defaults.get(name, NoReturn))
+        if any(value is each or _equal(value, each) for each in harmless):
             continue
         reason = OPTION_REASONS.get(name, "is not known to work row by row.")
         msg = f"{step}({name}=...) {reason}"
         raise NotProvedTypeError(
             msg, step=f"{step}({name}=)", hint=f"leave {name} out."
         )
+
+
+def _equal(value: Any, other: Any) -> bool:
+    return type(value) is type(other) and value == other
 
 
 @cache
