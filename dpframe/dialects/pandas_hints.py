@@ -24,7 +24,6 @@ HINTS: Final[dict[str, str]] = {
     "describe": "release it: .dp.agg(...), for columns with bounds.",
     "value_counts": "release it: .dp.value_counts(column, keys=[...], ...).",
     "nunique": "release it: .dp.n_unique(...).",
-    "groupby": "release it: .dp.group_by(column, keys=[...]).count(...).",
     "group_by": "release it: .dp.group_by(column, keys=[...]).count(...).",
     "pivot_table": "release it: .dp.contingency(columns, ...).",
     "corr": "release it: .dp.mean_cov(columns, ...).corr().",
@@ -55,3 +54,36 @@ HINTS: Final[dict[str, str]] = {
     "to_dict": "rows are private: releases have to_dict().",
     "attrs": "a budget lives in the accountant, never in attrs.",
 }
+
+_FIGURE: Final = (
+    "write agg(name=(column, figure)) with size, count, nunique, sum, mean, median, "
+    "min, max, any or all."
+)
+_SPREAD_ROWS: Final = 'write agg(low=("x", "min"), high=("x", "max")).'
+GROUP_HINTS: Final[dict[str, str]] = {
+    "transform": (
+        'write assign(total=lambda d: d.groupby(unit)["x"].transform("sum")), with '
+        "the privacy unit."
+    ),
+    **dict.fromkeys(("apply", "pipe", "map"), _FIGURE),
+    **dict.fromkeys(
+        ("first", "last", "nth", "head", "tail", "sample"),
+        "rows have no order here: min and max pick a value whatever the order.",
+    ),
+    **dict.fromkeys(
+        ("cumsum", "cumcount", "cumprod", "cummax", "cummin", "shift", "diff"), _ORDER
+    ),
+    **dict.fromkeys(("rank", "rolling", "expanding", "ewm", "ffill", "bfill"), _ORDER),
+    **dict.fromkeys(
+        ("std", "var", "sem", "skew", "kurt", "cov", "corr"),
+        "its float sums depend on order: take the mean of x and of x * x, by agg.",
+    ),
+    **dict.fromkeys(("quantile", "describe", "ohlc"), _SPREAD_ROWS),
+    **dict.fromkeys(("idxmin", "idxmax"), _SPREAD_ROWS),
+    "prod": "its value depends on order: take the sum of logarithms, by agg.",
+    "value_counts": "group by the unit and the column: groupby([unit, column]).size().",
+    "unique": "group by the unit and the column: groupby([unit, column]).size().",
+    "filter": 'write assign(n=lambda d: d.groupby(unit)["x"].transform("size")).',
+    **dict.fromkeys(("groups", "indices", "ngroups", "get_group", "ngroup"), _SHOW),
+}
+"""What to write instead of the methods that private groups do not have."""

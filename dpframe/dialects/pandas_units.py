@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-from dpframe.dialects.pandas_frame import PandasFrame, refuse_options
+from dpframe.dialects.pandas_frame import PandasFrame, refuse_options, usable
+from dpframe.dialects.pandas_grouping import Grouping, grouped, grouping
+from dpframe.dialects.pandas_groups import PandasGroups
 from dpframe.dialects.pandas_merge import Merge, merge_private, merge_public
 from dpframe.errors import NotProvedError, ParameterTypeError
 from dpframe.frame import PrivateFrame
 from dpframe.public import Public
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+    from dpframe.dialects.pandas_figures import Figure
 
 
 class UnitVerbs(PandasFrame):
@@ -122,3 +126,70 @@ class UnitVerbs(PandasFrame):
                 "Accountant and the same privacy unit."
             ),
         )
+
+    def groupby(
+        self,
+        by: str | Sequence[str],
+        *,
+        as_index: bool = True,
+        sort: bool = True,
+        observed: bool = True,
+        dropna: bool = True,
+        **options: Any,
+    ) -> PandasGroups[Self]:
+        """Group by the privacy unit, and perhaps by other columns.
+
+        Parameters
+        ----------
+        by : str or list of str
+            The keys, the column of the privacy unit among them.
+        as_index, sort : bool
+            Without effect: keys are columns, and rows have no order.
+        observed : bool
+            True: groups are those that have rows.
+        dropna : bool
+            Whether rows of which a key is missing are left out.
+        **options
+            pandas' others are refused.
+
+        Returns
+        -------
+        PandasGroups
+            Its figures are private frames: ``.agg(total=("x", "sum"))``,
+            ``["x"].sum()``, ``.size()``.
+
+        Raises
+        ------
+        NotProvedError
+            If the privacy unit is not among the keys.
+        ColumnNotFoundError
+            If a column is not there.
+        ParameterTypeError
+            If a key is no column of comparable values.
+
+        Privacy
+        -------
+        Costs nothing. Grouped by the unit alone, each unit has one row, so that no
+        limit on its rows is needed.
+
+        Examples
+        --------
+        >>> stays = pd.DataFrame({"patient": [1, 1, 2], "days": [3, 7, 2]}).dp.attach(
+        ...     dpframe.Accountant(epsilon=1), privacy_unit="patient"
+        ... )
+        >>> stays.groupby("patient")["days"].sum()
+        PrivateFrame · pandas DataFrame · unit patient, one row each · 1 of ε 1 left
+          patient  int64  privacy unit
+          days     int64
+        steps: groupby(['patient']).agg(days)
+        """
+        del as_index, sort
+        options.pop("group_keys", None)
+        refuse_options("groupby", options)
+        dtypes = usable(self._native)
+        asked = grouping(by, dtypes, self._state, dropna=dropna, observed=observed)
+
+        def made(asked: Grouping, figures: Mapping[str, Figure]) -> Self:
+            return type(self)(*grouped(self._native, self._state, asked, figures))
+
+        return PandasGroups(asked, dtypes, made)
