@@ -144,7 +144,8 @@ def unnest(
     def run(frame: pl.LazyFrame) -> pl.LazyFrame:
         return frame.unnest(pl.selectors.by_name(*columns), separator=separator)
 
-    return run(native), tried("unnest", types, run), columns
+    found = tried("unnest", types, run)
+    return run(native), found, columns
 
 
 def tried(
