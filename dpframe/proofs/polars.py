@@ -82,7 +82,7 @@ def prove(expr: pl.Expr, *, schema: Mapping[str, pl.DataType]) -> Proved:
             try_parts(walk.seen, parts)  # what comes first is told first
             raise
         proved = Proved(parts)
-        if proved.kind is None or parts.selecting:
+        if parts.selecting or proved.kind is None:
             try_parts(walk.seen, parts)
     except RecursionError:
         raise refusal("Deep", expr) from None

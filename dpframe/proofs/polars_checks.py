@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import permutations
 from typing import TYPE_CHECKING, Final
 
 import polars as pl
+from polars.exceptions import PolarsError
 
 from dpframe.proofs.polars_calendar import is_short
 from dpframe.proofs.polars_casts import cast_is_local, cast_never_fails
@@ -41,7 +43,7 @@ def is_fragile(parts: Parts) -> bool:
     texts = '"String"' in words or any(isinstance(d, pl.String) for d in found)
     return (
         any(word in words for word in _FRAGILE_WORDS)
-        or any(d.is_decimal() or _is_opaque(d) or _in_nanoseconds(d) for d in found)
+        or any(map(_is_delicate, found))
         or (texts and ("Float" in words or any(d.is_numeric() for d in found)))
     )
 
@@ -118,10 +120,12 @@ class Checks:
 
     def mixing(self, given: Sequence[Node], *, compared: bool = False) -> None:
         """Refuse columns that Polars would bring to a dtype that may not hold them."""
+        if self.fragile:
+            self._fragile(given, compared=compared)
         if not compared:
             self._unsigned(given)
-        if not self.fragile:
-            return
+
+    def _fragile(self, given: Sequence[Node], *, compared: bool) -> None:
         found = [dtype for part in given for dtype in self.parts.dtypes(part)]
         if sum(head(part)[0] != "Literal" for part in given) > 1 and any(
             dtype.is_decimal() and dtype != other for dtype in found for other in found
@@ -150,15 +154,18 @@ class Checks:
         ):
             return
         for one, other in permutations(given, 2):
-            wide = _UNSIGNED & set(self.parts.dtypes(one)) if reads(one) else ()
-            together = {"Function": {"input": [one, other], "function": "Coalesce"}}
-            found = self.parts.dtypes(together) if wide else []
-            if any(
-                d.is_integer() and not cast_never_fails(w, d)
-                for w in wide
-                for d in found
-            ):
+            if reads(one) and any(map(_loses, *self._joined(one, other))):
                 self.parts.refuse("Unsigned")
+
+    def _joined(
+        self, one: Node, other: Node
+    ) -> tuple[list[pl.DataType], list[pl.DataType]]:
+        """Return the dtypes of a part, and those that they are brought to."""
+        together = {"Function": {"input": [one, other], "function": "Coalesce"}}
+        try:
+            return self.parts.ask(one), self.parts.ask(together)
+        except PolarsError:
+            return [], []  # which the step comes up with when it is tried
 
     def _values(self, name: str, arguments: Sequence[Node]) -> None:
         """Refuse dtypes of which some values do not fit what is made of them."""
@@ -169,6 +176,8 @@ class Checks:
                 self._lengths(arguments)
             case "StringExpr.Format" | "StringExpr.ConcatHorizontal":
                 self._written(arguments)
+            case "Boolean.IsClose":
+                self._unsigned(arguments)
             case _:
                 pass
 
@@ -234,6 +243,17 @@ class Checks:
             return
         if missing != "Null" or _text(ambiguous) not in {"earliest", "latest", "null"}:
             self.parts.refuse("TemporalExpr.ReplaceTimeZone")
+
+
+def _loses(source: pl.DataType, target: pl.DataType) -> bool:
+    """Return whether not all unsigned numbers of a dtype are in a whole one."""
+    whole = source in _UNSIGNED and target.is_integer()
+    return whole and not cast_never_fails(source, target)
+
+
+@lru_cache(maxsize=512)
+def _is_delicate(dtype: pl.DataType) -> bool:
+    return dtype.is_decimal() or _is_opaque(dtype) or _in_nanoseconds(dtype)
 
 
 def _is_opaque(dtype: pl.DataType) -> bool:

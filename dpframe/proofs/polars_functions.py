@@ -165,7 +165,6 @@ FUNCTIONS: Final[Mapping[str, Rule]] = {
     "Boolean.IsClose": Rule(
         reading=2,
         at_least=2,
-        mixing=True,
         options=exactly(abs_tol=anything, rel_tol=anything, nans_equal=anything),
     ),
     "FillNull": Rule(reading=2, at_least=2, mixing=True),

@@ -11,6 +11,7 @@ angle and a text.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 import polars as pl
@@ -32,8 +33,9 @@ _TELLING: Final = frozenset(
 )
 """Functions that tell the sign of a zero."""
 _WORDS: Final = frozenset(
-    {'"String"', *_DIVISIONS, *(name.rpartition(".")[2] for name in _TELLING)}
+    {*_DIVISIONS, *(name.rpartition(".")[2] for name in _TELLING)}
 )
+_TO_TEXT: Final = re.compile(r'"Literal":\s*"String"')
 
 
 class MixedFloatsError(Exception):
@@ -73,7 +75,7 @@ def settle(node: Node, dtypes: Callable[[Node], list[pl.DataType]]) -> Node:
 
 def divides(text: str) -> bool:
     """Return whether the text of a tree may hold anything to settle."""
-    return any(word in text for word in _WORDS)
+    return any(word in text for word in _WORDS) or bool(_TO_TEXT.search(text))
 
 
 def _division(node: Node, found: list[pl.DataType]) -> Node:

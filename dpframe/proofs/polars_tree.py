@@ -8,9 +8,10 @@ from __future__ import annotations
 import io
 import json
 import math
+import re
 from decimal import Decimal
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 from uuid import uuid4
 
 import polars as pl
@@ -18,6 +19,9 @@ from polars.exceptions import ComputeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+_COMPACT: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+_LOST: Final = re.compile(r'"(Float|Float32|Float64)":null')
 
 Node: TypeAlias = Any
 """Part of a tree: a mapping with one key, a list, text, a number, a truth, None."""
@@ -53,7 +57,7 @@ def build(tree: Node) -> pl.Expr:
 
 def finite_text(tree: Node) -> str:
     """Return the text of a tree that an expression can be built of."""
-    return json.dumps(_finite(tree))
+    return _LOST.sub(r'"\1":0.0', _COMPACT.encode(tree))
 
 
 def build_text(text: str) -> pl.Expr:
@@ -66,8 +70,7 @@ def build_exactly(tree: Node) -> pl.Expr | None:
 
     Polars reads some decimal texts one bit off, and no infinite ones.
     """
-    plain = json.dumps(tree, ensure_ascii=False, separators=(",", ":"))
-    exact = _built(plain, tree)
+    exact = _built(_COMPACT.encode(tree), tree)
     if exact is not None:
         return exact
     marks: dict[str, str] = {}
@@ -199,14 +202,3 @@ def _is_selector(node: Node) -> bool:
     listed = pairs(head(body)[1])
     by_name = head(body)[0] == "ByName" and listed.get("strict") is True
     return name == "Selector" and isinstance(node, dict) and not by_name
-
-
-def _finite(node: Node) -> Node:
-    if isinstance(node, dict):
-        return {
-            key: 0.0
-            if value is None and key in {"Float", "Float32", "Float64"}
-            else _finite(value)
-            for key, value in pairs(node).items()
-        }
-    return [_finite(part) for part in items(node)] if isinstance(node, list) else node

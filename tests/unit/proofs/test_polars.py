@@ -124,6 +124,10 @@ SOUND = [
     t - t + dt.timedelta(days=1),
     t > dt.datetime(2020, 1, 1),  # noqa: DTZ001 - a naive column
     pl.duration(days=n),
+    n.cast(pl.UInt64, strict=False).fill_null(0),
+    n.cast(pl.UInt64, strict=False).fill_null(n),
+    n.cast(pl.UInt64, strict=False) > -1,
+    cs.integer().cast(pl.UInt64, strict=False).fill_null(0),
     pl.coalesce("x", "y", pl.lit(0)),
     pl.min_horizontal("x", "y") + pl.max_horizontal("x", "y"),
     pl.sum_horizontal("x", "y") / 2,
