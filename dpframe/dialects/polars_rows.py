@@ -212,11 +212,10 @@ class RowVerbs(PolarsFrame):
         except TypeError as error:
             msg = "cast takes dtypes, by column if several."
             raise ParameterTypeError(msg, hint=first_line(error)) from None
-        # Name by name: columns of several dtypes are not cast in one expression.
         casts = [
-            pl.col(name).cast(dtype, strict=strict)
+            alike.cast(dtype, strict=strict)
             for column, dtype in chosen
-            for name in self._names("cast", [column])
+            for alike in self._alike(self._names("cast", [column]))
         ]
         return self._replaced("cast", casts)
 
@@ -251,7 +250,7 @@ class RowVerbs(PolarsFrame):
         suits = filled_dtypes(value, matches_supertype=matches_supertype)
         names = self._names("fill_null", [pl.all() if suits is None else pl.col(suits)])
         return self._replaced(
-            "fill_null", [pl.col(name).fill_null(value) for name in names]
+            "fill_null", [alike.fill_null(value) for alike in self._alike(names)]
         )
 
     def fill_nan(self, value: Any) -> Self:
@@ -264,7 +263,7 @@ class RowVerbs(PolarsFrame):
         """
         floats = [name for name, dtype in self._types.items() if dtype.is_float()]
         return self._replaced(
-            "fill_nan", [pl.col(name).fill_nan(value) for name in floats]
+            "fill_nan", [alike.fill_nan(value) for alike in self._alike(floats)]
         )
 
     def drop_nulls(self, subset: Any = None) -> Self:
@@ -335,6 +334,16 @@ class RowVerbs(PolarsFrame):
 
     def _wide(self, verb: str, exprs: Sequence[pl.Expr]) -> Wide:
         return within_units(self._native, self._types, self._state, verb, exprs)
+
+    def _alike(self, names: Sequence[str]) -> list[pl.Expr]:
+        """Return columns as one expression for each dtype: each is proved once."""
+        groups: dict[pl.DataType, list[str]] = {}
+        for name in names:
+            groups.setdefault(self._types[name], []).append(name)
+        return [
+            pl.col(group[0]) if len(group) == 1 else pl.selectors.by_name(*group)
+            for group in groups.values()
+        ]
 
     def _replaced(self, verb: str, exprs: Sequence[pl.Expr]) -> Self:
         """Replace columns by themselves in other values: declarations that fit stay."""
