@@ -147,8 +147,8 @@ class PrivatePandas(RowVerbs, UnitVerbs):
     def stacked(self, others: Sequence[Any]) -> Self:
         """Return the rows of this frame and of others, under this frame's state.
 
-        Categories are refused: they may come from the rows, and pandas stacks
-        those that differ in another dtype.
+        Categories are refused: they may come from the rows, and those that differ
+        are stacked in another dtype, or are too many for theirs.
         """
         tables = [self._native, *(frame._native for frame in others)]  # noqa: SLF001 - frames of this class
         names = list(self._native.columns)
@@ -158,7 +158,7 @@ class PrivatePandas(RowVerbs, UnitVerbs):
                 raise ParameterError(msg, hint="select the same columns of each.")
             for name in names:
                 dtype = public_dtype(table.dtypes[name])
-                if isinstance(dtype, pd.CategoricalDtype):
+                if isinstance(dtype, pd.CategoricalDtype) or "dictionary" in str(dtype):
                     shown = self._state.privacy_unit if name == UNIT else name
                     msg = f"concat was given column {shown!r}, a category."
                     raise ParameterTypeError(

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 import dpframe
@@ -199,6 +200,10 @@ def test_pandas_categories_and_repeated_names_are_refused(budget: Any) -> None:
     one = dpframe.attach(rows, budget, privacy_unit="u")
     with pytest.raises(ParameterTypeError, match="'k', a category"):
         dpframe.concat([one, one])
+    levels = pd.ArrowDtype(pa.dictionary(pa.int8(), pa.string()))
+    coded = dpframe.attach(rows.astype({"k": levels}), budget, privacy_unit="u")
+    with pytest.raises(ParameterTypeError, match="'k', a category"):
+        dpframe.concat([coded, coded])
     unit = dpframe.attach(rows, budget, privacy_unit="k")
     with pytest.raises(ParameterTypeError, match="'k', a category"):
         dpframe.concat([unit, unit])
