@@ -20,6 +20,7 @@ import pandas as pd
 import polars as pl
 
 from dpframe.dialects.pandas_columns import polars_column
+from dpframe.dialects.pandas_matches import missing_dtype
 from dpframe.engines.aggregates import Aggregate, aggregate
 from dpframe.errors import EvaluationError, NotProvedError, ParameterTypeError
 from dpframe.proofs.pandas_kinds import (
@@ -147,15 +148,26 @@ def group_figures(
 
 
 def spread_figure(
-    keys: Sequence[pd.Series[Any]], value: pd.Series[Any] | None, each: Figure
+    keys: Sequence[pd.Series[Any]],
+    value: pd.Series[Any] | None,
+    each: Figure,
+    *,
+    some: bool,
 ) -> pd.Series[Any]:
-    """Return a figure of each row's group, in that row."""
+    """Return a figure of each row's group, in that row.
+
+    With `some`, keys may be missing: there the figure is too, and its dtype can miss
+    values whether or not any is.
+    """
     values = {} if value is None or each.column is None else {each.column: value}
     table, by, named = _table(keys, values)
     parts, finished = _parts([each], named, values)
     over = [part.over(by) for part in parts]
-    found = _collected(table.lazy().select(over).select(finished))
-    spread = host_figure(found.to_series(), each.dtype)
+    whole = pl.all_horizontal(pl.col(by).is_not_null())
+    made = pl.when("whole").then(finished[0]) if some else finished[0]
+    lazy = table.lazy().select(*over, whole=whole).select(made)
+    dtype = missing_dtype(each.dtype) if some else each.dtype
+    spread = host_figure(_collected(lazy).to_series(), dtype)
     spread.index = keys[0].index
     return spread
 

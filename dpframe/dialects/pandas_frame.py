@@ -17,6 +17,7 @@ from dpframe.accessor import PrivateNamespace
 from dpframe.declare import find_column
 from dpframe.dialects.pandas_columns import polars_column
 from dpframe.dialects.pandas_hints import HINTS
+from dpframe.dialects.pandas_windows import unit_window
 from dpframe.dialects.shared import (
     describe,
     describe_html,
@@ -220,9 +221,13 @@ def usable(native: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-def schema_of(native: pd.DataFrame) -> Schema:
-    """Return the visible columns, as a step may know them."""
-    return Schema(dtypes=usable(native), duplicates=duplicates(native))
+def schema_of(native: pd.DataFrame, state: State) -> Schema:
+    """Return the visible columns, and how a step reaches the rows of a unit."""
+    return Schema(
+        dtypes=usable(native),
+        duplicates=duplicates(native),
+        window=unit_window(state, native.dtypes[UNIT]),
+    )
 
 
 def kept_rows(native: pd.DataFrame, kept: Any) -> pd.DataFrame:
@@ -245,12 +250,3 @@ def column_hint(name: str) -> str:
         f'write pd.col("{name}") or lambda df: df["{name}"] in a step, '
         f'[["{name}"]] to select, or .dp for a release.'
     )
-
-
-def refuse_options(verb: str, options: Mapping[str, Any]) -> None:
-    """Refuse the arguments that a verb does not take."""
-    for name in options:
-        msg = f"{verb}({name}=...) is not offered on private frames."
-        raise NotProvedTypeError(
-            msg, step=f"{verb}({name}=)", hint=f"leave {name} out."
-        )

@@ -208,8 +208,8 @@ class PandasGroups(Generic[F]):
     def _named(self, named: Mapping[str, Any]) -> dict[str, tuple[str | None, str]]:
         pairs: dict[str, tuple[str | None, str]] = {}
         for name, given in named.items():
-            asked = given
-            if isinstance(given, pd.NamedAgg) and not given.args and not given.kwargs:
+            asked: Any = given
+            if isinstance(given, pd.NamedAgg) and not (asked.args or asked.kwargs):
                 asked = (given.column, given.aggfunc)
             if self._single and not isinstance(asked, tuple):
                 pairs[name] = (self._columns()[0], figure_name(asked))

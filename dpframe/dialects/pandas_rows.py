@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from dpframe.frame import State
     from dpframe.values import Keys
 
 
@@ -73,7 +74,7 @@ class RowVerbs(PandasFrame):
             If the query is more than that.
         """
         names = self._caller_names(options)
-        recording = record_query(expr, schema_of(self._native), names)
+        recording = record_query(expr, schema_of(self._native, self._state), names)
         return self._filter(
             recording, Step(f"query({recording.text})", f"query({expr!r})")
         )
@@ -104,7 +105,7 @@ class RowVerbs(PandasFrame):
         native, state = self._native, self._state
         texts: list[str] = []
         for name, value in columns.items():
-            native, text, levels = _with_column(native, name, value)
+            native, text, levels = _with_column(native, state, name, value)
             state = state.forget([name])
             if levels is not None:
                 state = state.declare(domain={name: levels})
@@ -119,7 +120,7 @@ class RowVerbs(PandasFrame):
         if isinstance(key, list):
             return self._selected(cast("list[object]", key))
         if callable(key):
-            recording = record(key, schema_of(self._native), what="[...]")
+            recording = record(key, schema_of(self._native, self._state), what="[...]")
             if not isinstance(recording, Recording):
                 msg = "[...] was given a condition that asks nothing of the rows."
                 raise NotProvedError(msg, step="[...]")
@@ -222,7 +223,7 @@ class RowVerbs(PandasFrame):
         if how not in ("any", "all"):
             msg = f'dropna(how=) is "any" or "all", not {how!r}.'
             raise ParameterError(msg)
-        schema = schema_of(self._native)
+        schema = schema_of(self._native, self._state)
         names = list(schema.dtypes) if subset is None else _listed(subset)
         for name in names:
             schema.column(name)
@@ -237,7 +238,7 @@ class RowVerbs(PandasFrame):
     def fillna(self, value: Any = None, **options: Any) -> Self:
         """Fill missing values by a scalar, or by column with a mapping of scalars."""
         refuse_options("fillna", options, like=pd.DataFrame.fillna)
-        schema = schema_of(self._native)
+        schema = schema_of(self._native, self._state)
         if isinstance(value, Mapping):
             fills = dict(cast("Mapping[str, Any]", value))
         elif literal_kind(value) is None:
@@ -261,7 +262,7 @@ class RowVerbs(PandasFrame):
         Bounds stay where the values stay ordered, keys where they stay of a kind.
         """
         refuse_options("astype", options, like=pd.DataFrame.astype)
-        schema = schema_of(self._native)
+        schema = schema_of(self._native, self._state)
         if isinstance(dtype, Mapping):
             wanted = dict(cast("Mapping[str, Any]", dtype))
         else:
@@ -305,7 +306,7 @@ class RowVerbs(PandasFrame):
 
 
 def _with_column(
-    native: pd.DataFrame, name: str, value: Any
+    native: pd.DataFrame, state: State, name: str, value: Any
 ) -> tuple[pd.DataFrame, str, Keys | None]:
     """Return the frame with one more column, its text, and its public keys if any.
 
@@ -316,7 +317,7 @@ def _with_column(
         raise ParameterError(msg, hint="choose another name.")
     made, levels = value, None
     if callable(value):
-        made = record(value, schema_of(native), what=f"assign({name}=)")
+        made = record(value, schema_of(native, state), what=f"assign({name}=)")
     if isinstance(made, Recording):
         column, text, levels = replay(made, native), made.text, made.levels
     elif literal_kind(made) is None and not is_missing(made):

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-from dpframe.dialects.pandas_frame import PandasFrame, refuse_options, usable
+import pandas as pd
+
+from dpframe.dialects.pandas_frame import PandasFrame, usable
 from dpframe.dialects.pandas_grouping import Grouping, grouped, grouping
 from dpframe.dialects.pandas_groups import PandasGroups
 from dpframe.dialects.pandas_merge import Merge, merge_private, merge_public
 from dpframe.errors import NotProvedError, ParameterTypeError
 from dpframe.frame import PrivateFrame
+from dpframe.proofs.pandas_refusals import refuse_options
 from dpframe.public import Public
 
 if TYPE_CHECKING:
@@ -96,10 +99,7 @@ class UnitVerbs(PandasFrame):
         steps: merge(how='left', on=['ward'])
         """
         del sort
-        options.pop("copy", None)
-        plain = ("left_index", "right_index", "indicator")
-        asked = {k: v for k, v in options.items() if k not in plain or v is not False}
-        refuse_options("merge", asked)
+        refuse_options("merge", options, like=pd.DataFrame.merge)
         merge = Merge(
             how=how,
             on=on,
@@ -184,8 +184,7 @@ class UnitVerbs(PandasFrame):
         steps: groupby(['patient']).agg(days)
         """
         del as_index, sort
-        options.pop("group_keys", None)
-        refuse_options("groupby", options)
+        refuse_options("groupby", options, like=pd.DataFrame.groupby)
         dtypes = usable(self._native)
         asked = grouping(by, dtypes, self._state, dropna=dropna, observed=observed)
 

@@ -24,6 +24,7 @@ from dpframe.proofs.pandas_column import RecordedColumn
 from dpframe.proofs.pandas_kinds import is_missing, literal_kind
 from dpframe.proofs.pandas_recording import Recording, record_column
 from dpframe.proofs.pandas_refusals import not_a_value, not_elementwise
+from dpframe.proofs.pandas_window import RecordedGroups, UnitWindow, record_groups
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,6 +36,7 @@ class Schema:
 
     dtypes: Mapping[str, Any]
     duplicates: frozenset[str] = frozenset()
+    window: UnitWindow | None = None
 
     def column(self, name: object) -> Recording:
         """Return the recording of one column.
@@ -107,7 +109,7 @@ class _AnyName(tuple[str, ...]):
 
 @final
 class RecordedFrame:
-    """The stand-in for a frame: its columns by name, and nothing else."""
+    """The stand-in for a frame: its columns by name, and groups of the unit."""
 
     __slots__ = ("_names", "_schema")
 
@@ -125,6 +127,16 @@ class RecordedFrame:
             msg = f"df[...] takes one column name here, not a {type(name).__name__}."
             raise NotProvedTypeError(msg, step="[...]")
         return RecordedColumn(self._schema.column(name))
+
+    def groupby(self, by: object = None, **options: Any) -> RecordedGroups:
+        """Group by the privacy unit, for `[column].transform(...)`."""
+        return record_groups(
+            by,
+            options,
+            window=self._schema.window,
+            dtypes=self._schema.dtypes,
+            column=self._schema.column,
+        )
 
     def __getattr__(self, name: str) -> RecordedColumn:
         if name.startswith("_"):

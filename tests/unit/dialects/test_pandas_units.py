@@ -248,3 +248,83 @@ def test_columns_of_objects_are_counted_by_size_alone() -> None:
     ):
         with pytest.raises(ParameterTypeError, match="Python objects"):
             step(people(frame))
+
+
+# Figures in each row
+
+
+@pytest.mark.parametrize("name", list(FIGURES))
+def test_a_figure_in_each_row_is_that_of_pandas(name: str) -> None:
+    shuffled = rows().sample(frac=1, random_state=3).reset_index(drop=True)
+    for column in FIGURES[name]:
+        found = people(shuffled).assign(
+            out=lambda d: d.groupby("id")[column].transform(name)  # noqa: B023
+        )
+        wanted = shuffled.groupby("id")[column].transform(name)
+        assert values(found.detach()["out"]) == values(wanted), column
+
+
+def test_a_figure_in_each_row_is_a_column_like_any_other() -> None:
+    frame = people().assign(
+        share=lambda d: d["x"] / d.groupby("id")["x"].transform("max"),
+        often=lambda d: d.groupby(["id", "k"]).x.transform(len) > 1,
+    )
+    native = rows()
+    expected = native["x"] / native.groupby("id")["x"].transform("max")
+    assert values(frame.detach()["share"]) == values(expected)
+    assert values(frame.detach()["often"]) == [False] * 3 + [None] + [True] * 2
+    kept = people()[lambda d: d.groupby("id")["x"].transform("size") > 2].detach()
+    assert set(kept["id"]) == {3}
+    last = people().assign(t=lambda d: d.groupby("id")["x"].transform(np.sum))
+    step = last.private_state.steps[-1]
+    assert step == "assign(t=groupby(id)[x].transform(sum))"
+
+
+def test_where_another_key_is_missing_so_is_the_figure_in_a_dtype_that_holds_it() -> (
+    None
+):
+    for frame in (rows(), rows().dropna(subset="k"), rows().iloc[:0]):
+        found = people(frame).assign(
+            n=lambda d: d.groupby(["id", "k"])["x"].transform("sum"),
+            b=lambda d: d.groupby(["id", "k"])["y"].transform("any"),
+        )
+        dtypes = found.detach().dtypes.astype(str)
+        assert (dtypes["n"], dtypes["b"]) == ("Int64", "boolean")
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda d: d.groupby("k")["x"].transform("sum"),
+        lambda d: d.groupby(["k"])["x"].transform("sum"),
+        lambda d: d.groupby("id").transform("sum"),
+        lambda d: d.groupby("id")["x"].transform(lambda v: v - v.mean()),
+        lambda d: d.groupby("id")["x"].transform("cumsum"),
+        lambda d: d.groupby("id")["x"].transform("sum", engine="numba"),
+        lambda d: d.groupby("id")["c"].transform("max"),
+        lambda d: d.groupby("id")["x"].sum(),
+        lambda d: d.groupby("id")["x"]["x"],
+        lambda d: d.groupby("id", dropna=False)["x"].transform("sum"),
+        lambda d: d.groupby("id")["x"],
+        lambda d: list(d.groupby("id")),
+    ],
+)
+def test_what_is_no_figure_in_each_row_is_refused(step: Any) -> None:
+    with pytest.raises(NotProvedError):
+        people().assign(out=step)
+
+
+def test_a_figure_in_each_row_needs_the_units_own_column() -> None:
+    def total(d: Any) -> Any:
+        return d.groupby("id")["x"].transform("sum")
+
+    alone = PrivatePandas.attach(rows(), dpframe.Accountant(epsilon=1))
+    recast = people().astype({"id": "float64"})
+    for frame in (alone, people().assign(id=1), recast):
+        with pytest.raises(NotProvedError, match="several privacy units"):
+            frame.assign(out=total)
+    with pytest.raises(NotProvedError, match="several privacy units"):
+        people().assign(id=1, out=total)
+    renamed = people().rename(columns={"id": "who"})
+    found = renamed.assign(out=lambda d: d.groupby("who")["x"].transform("size"))
+    assert list(found.detach()["out"]) == [2, 2, 1, 3, 3, 3]
