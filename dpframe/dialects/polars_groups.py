@@ -247,7 +247,7 @@ class PrivateGroupBy(Generic[F]):
 
         Privacy
         -------
-        Costs nothing. NaN is missing, and floats are added as whole steps of 2^-40,
+        Costs nothing. NaN is missing, and floats are added as whole steps of 2^-103,
         each within ±2^63, so that no other unit's rows change a figure's last digit.
         """
         return self._run(expressions("agg", aggs, named_aggs))

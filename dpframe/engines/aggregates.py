@@ -2,9 +2,10 @@
 
 A sum of floats depends on the order in which they are added, and an engine that adds
 in parallel chooses that order by what other rows there are: the sum of one unit's
-rows would then tell of other units. So floats are added as whole steps of 2^-40:
-integers come to the same total in any order. Zeros lose their sign, since which of
-two zeros is the smaller depends on order too, and NaN is missing.
+rows would then tell of other units. So floats are added as whole numbers, which come
+to the same total in any order: steps of 2^-40, and what is left of each float as steps
+of 2^-103. Zeros lose their sign, since which of two zeros is the smaller depends on
+order too, and NaN is missing.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _STEP: Final = 2.0**-40
+_FINER: Final = 2.0**-63
+"""What a step is divided into: half a step is 2^62 of them."""
+
 _LARGEST: Final = 2.0**63
 """Floats beyond are clamped: then every one is less than 2^104 steps."""
 
@@ -110,7 +114,7 @@ def aggregate(name: str, value: pl.Expr | None, dtype: pl.DataType | None) -> Ag
     -------
     Aggregate
         With Polars' dtype, and Polars' result save that NaN is missing and that
-        floats are added in steps of 2^-40, each within ±2^63.
+        floats are added in steps of 2^-103, each within ±2^63.
 
     Raises
     ------
@@ -236,10 +240,11 @@ def _all(value: pl.Expr, dtype: pl.DataType) -> Aggregate | None:
 def _sum(value: pl.Expr, dtype: pl.DataType) -> Aggregate | None:
     if dtype.is_float():
 
-        def in_units(total: pl.Expr) -> pl.Expr:
-            return _in_units(total).cast(dtype)
+        def added(steps: pl.Expr, finer: pl.Expr) -> pl.Expr:
+            return _float(steps, finer, _STEP).cast(dtype)
 
-        return Aggregate(parts=(_steps(value).sum(),), finish=in_units, dtype=dtype)
+        steps, finer = _steps(value)
+        return Aggregate(parts=(steps.sum(), finer.sum()), finish=added, dtype=dtype)
     if dtype.is_integer() or isinstance(dtype, pl.Duration):
         narrow = dtype in {pl.Int8(), pl.Int16(), pl.UInt8(), pl.UInt16()}
         return _plain(value.sum(), pl.Int64() if narrow else dtype)
@@ -250,20 +255,23 @@ def _sum(value: pl.Expr, dtype: pl.DataType) -> Aggregate | None:
 
 def _mean(value: pl.Expr, dtype: pl.DataType) -> Aggregate | None:
     if dtype.is_float():
-        added, units, result = _steps(value), _in_units, dtype
-    elif (dtype.is_integer() and dtype != pl.UInt128()) or isinstance(
-        dtype, pl.Boolean
+        steps, finer = _steps(value)
+        sums, step, result = (steps.sum(), finer.sum()), _STEP, dtype
+    elif isinstance(dtype, pl.Boolean) or (
+        dtype.is_integer() and dtype != pl.UInt128()
     ):
-        added, units, result = value.cast(_INT128), _whole, pl.Float64()
+        sums, step, result = (value.cast(_INT128).sum(),), 1.0, pl.Float64()
     else:
         return None
 
-    def finish(total: pl.Expr, count: pl.Expr) -> pl.Expr:
-        # By way of the reciprocal, as Polars divides except in chunks of one row.
-        inverse = 1.0 / count.cast(pl.Float64)
-        return pl.when(count > 0).then(units(total) * inverse).cast(result)
+    def shared(count: pl.Expr, steps: pl.Expr, *finer: pl.Expr) -> pl.Expr:
+        # In whole numbers: floats are divided otherwise in chunks of one row.
+        rows = pl.when(count > 0).then(count.cast(_INT128))
+        each = steps // rows
+        rest = (steps - each * rows) * int(1 / _FINER)
+        return _float(each, sum(finer, rest) // rows, step).cast(result)
 
-    return Aggregate(parts=(added.sum(), value.count()), finish=finish, dtype=result)
+    return Aggregate(parts=(value.count(), *sums), finish=shared, dtype=result)
 
 
 def _median(value: pl.Expr, dtype: pl.DataType) -> Aggregate | None:
@@ -281,19 +289,22 @@ def _median(value: pl.Expr, dtype: pl.DataType) -> Aggregate | None:
     return None
 
 
-def _steps(value: pl.Expr) -> pl.Expr:
-    """Return floats as whole steps, ties to the even one."""
+def _steps(value: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
+    """Return floats as whole steps, and what is left of them in finer ones.
+
+    Ties go to the even step; of what is left nothing is lost down to 2^-103.
+    """
     clamped = value.cast(pl.Float64).clip(-_LARGEST, _LARGEST)
     steps = (clamped * (1 / _STEP)).round(0, mode="half_to_even")
-    return steps.cast(_INT128)
+    rest = (clamped - steps * _STEP) * (1 / _STEP / _FINER)
+    finer = rest.round(0, mode="half_to_even")
+    return steps.cast(_INT128), finer.cast(_INT128)
 
 
-def _in_units(total: pl.Expr) -> pl.Expr:
-    return total.cast(pl.Float64) * _STEP
-
-
-def _whole(total: pl.Expr) -> pl.Expr:
-    return total.cast(pl.Float64)
+def _float(steps: pl.Expr, finer: pl.Expr, step: float) -> pl.Expr:
+    """Return whole steps and finer ones as a float; powers of two are exact."""
+    coarse = steps.cast(pl.Float64) * step
+    return coarse + finer.cast(pl.Float64) * (step * _FINER)
 
 
 _MAKERS: Final[dict[str, Callable[[pl.Expr, pl.DataType], Aggregate | None]]] = {

@@ -95,22 +95,35 @@ def test_aggregates_have_polars_results_and_dtypes(
             assert ours == value
 
 
-def test_float_sums_are_exact_sums_of_rounded_steps() -> None:
+def test_float_sums_and_means_are_exact_to_the_last_digit() -> None:
     rng = random.Random(3)  # noqa: S311 - no secret
-    values = [rng.gauss(0, 10.0 ** rng.randrange(-14, 20)) for _ in range(400)]
-    values += [math.inf, -math.inf, 1e308, math.inf, 2.0**-41, 3 * 2.0**-41, -0.0]
-    units = [i % 7 for i in range(len(values))]
+    values = [rng.gauss(0, 10.0 ** rng.randrange(-30, 20)) for _ in range(400)]
+    values += [math.inf, -math.inf, 1e308, math.inf, 2.0**-41, 3 * 2.0**-104, -0.0]
+    units = [i % 7 if i < 400 else 7 + i % 2 for i in range(len(values))]
     frame = pl.DataFrame({"u": units, "x": [*values]})
     total, mean = ways("sum", frame), ways("mean", frame)
     assert all(each == total[0] for each in total)
     assert all(each == mean[0] for each in mean)
-    for unit in range(7):
+    for unit in set(units):
         own = [v for u, v in zip(units, values, strict=True) if u == unit]
         clamped = [Fraction(min(max(v, -(2.0**63)), 2.0**63)) for v in own]
-        exact = Fraction(sum(round(v * 2**40) for v in clamped), 2**40)
-        assert total[0][unit][1] == float(exact)
-        close = float(exact) * (1 / len(own))
-        assert mean[0][unit][1] == close
+        exact = sum(Fraction(round(v * 2**103), 2**103) for v in clamped)
+        for found, truth in ((total, exact), (mean, exact / len(own))):
+            gap = abs(Fraction(found[0][unit][1]) - truth)
+            assert gap <= Fraction(math.ulp(float(truth))) + Fraction(1, 2**102)
+
+
+def test_mean_of_equal_values_is_that_value() -> None:
+    rng = random.Random(4)  # noqa: S311 - no secret
+    sizes = [1, 2, 3, 7, 10, 49]
+    values = [rng.uniform(-1, 1) * 10.0**place for place in range(-9, 12, 3)]
+    for size in sizes:
+        units = [unit for unit in range(len(values)) for _ in range(size)]
+        rows = pl.DataFrame({"u": units, "x": [values[unit] for unit in units]})
+        for frame in (rows, rows.with_columns(pl.col("x").round().cast(pl.Int64))):
+            own = dict(frame.iter_rows())
+            found = ways("mean", frame)[0]
+            assert {unit: value for unit, (_, value) in found.items()} == own
 
 
 def test_float_sum_of_a_unit_ignores_other_units_where_plain_sums_do_not() -> None:
