@@ -198,7 +198,7 @@ def named_columns(node: Node) -> list[str] | None:
 
 
 def _is_selector(node: Node) -> bool:
-    name, body = head(node)
-    listed = pairs(head(body)[1])
-    by_name = head(body)[0] == "ByName" and listed.get("strict") is True
-    return name == "Selector" and isinstance(node, dict) and not by_name
+    if "Selector" not in pairs(node) or len(node) != 1:
+        return False
+    name, body = head(node["Selector"])
+    return name != "ByName" or pairs(body).get("strict") is not True

@@ -66,8 +66,8 @@ def steps() -> dict[str, Callable[[Any, int], object]]:
         "drop": lambda p, i: p.drop(("age", "city", "n")[i % 3]),
         "rename": lambda p, i: p.rename({"age": f"z{i}"}),
         "drop_nulls": lambda p, i: p.drop_nulls(("age", "city", "n")[i % 3]),
-        "fill_null": lambda p, i: p.with_columns(income.fill_null(i)),
-        "fill_null, all numbers": lambda p, i: p.select("age", "n").fill_null(i),
+        "with_columns, fill_null": lambda p, i: p.with_columns(income.fill_null(i)),
+        "fill_null, all numbers (of two dtypes)": lambda p, i: p.fill_null(i),
     }
 
 
