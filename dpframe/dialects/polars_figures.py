@@ -31,6 +31,12 @@ from dpframe.errors import (
     ParameterTypeError,
 )
 from dpframe.frame import UNIT, State
+from dpframe.proofs.polars_outputs import (
+    all_selectors,
+    columns_read,
+    names_stripped,
+    singly,
+)
 from dpframe.proofs.polars_parts import refusal, step_text
 from dpframe.proofs.polars_sample import sample_rows
 from dpframe.proofs.polars_tree import (
@@ -43,15 +49,7 @@ from dpframe.proofs.polars_tree import (
     selectors,
     write,
 )
-from dpframe.proofs.polars_units import (
-    Figure,
-    Split,
-    all_selectors,
-    columns_read,
-    names_stripped,
-    singly,
-    spans_rows,
-)
+from dpframe.proofs.polars_units import Figure, Split, spans_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence

@@ -20,6 +20,7 @@ from dpframe.dialects.polars_figures import (
     unit_gone,
 )
 from dpframe.dialects.polars_inputs import expressions
+from dpframe.dialects.polars_made import Rows
 from dpframe.dialects.polars_steps import carried, check_names, prove_outputs
 from dpframe.dialects.shared import refuse_attribute, refuse_protocol
 from dpframe.errors import NotProvedError
@@ -84,15 +85,6 @@ class Keys:
         return [name for name in self.types if name not in self.units]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Grouped:
-    """The rows that an aggregation gives."""
-
-    native: pl.LazyFrame
-    types: Types
-    state: State
-
-
 def group_keys(types: Types, state: State, listed: Sequence[pl.Expr]) -> Keys:
     """Prove what rows are grouped by.
 
@@ -143,13 +135,7 @@ def _without_unit(unit: str | None, names: Sequence[str], step: str) -> NotProve
     )
 
 
-def aggregated(
-    native: pl.LazyFrame,
-    types: Types,
-    state: State,
-    keys: Keys,
-    exprs: Sequence[pl.Expr],
-) -> Grouped:
+def aggregated(rows: Rows, keys: Keys, exprs: Sequence[pl.Expr]) -> Rows:
     """Return one row for each unit, or for each unit and key, of figures of its rows.
 
     Raises
@@ -159,6 +145,7 @@ def aggregated(
     ParameterError
         If two outputs have one name, or one has the reserved name.
     """
+    types = rows.types
     groups = sample_rows(types).lazy().group_by(*keys.given)
     split = Split(unit=keys.units[0], taken=frozenset((*types, *keys.types)))
     outer = [
@@ -166,11 +153,11 @@ def aggregated(
         for expr in exprs
         for name, tree in singled("agg", expr, types, groups.agg, keys=len(keys.types))
     ]
-    rows, columns = computed_before(native, types, split)
+    native, columns = computed_before(rows.native, types, split)
     taken = taken_figures(split, columns)
     held = {name: split.fresh({"Column": name}) for name in keys.others}
     unit = split.fresh({"Column": keys.units[0]})
-    rows = rows.with_columns(
+    native = native.with_columns(
         _one_zero(keys.exprs[name], keys.types[name]).alias(hidden)
         for name, hidden in held.items()
     )
@@ -178,7 +165,7 @@ def aggregated(
     shown = exact_column(keys.sources[keys.units[0]]).first().alias(unit)
     if keys.types[keys.units[0]].is_float():  # a zero of whichever sign came first
         shown = pl.col(UNIT).first().alias(unit)
-    made = rows.group_by(UNIT, *held.values()).agg(shown, *parts)
+    made = native.group_by(UNIT, *held.values()).agg(shown, *parts)
     wide = Wide(
         native=made.select(
             UNIT,
@@ -193,10 +180,10 @@ def aggregated(
     check_names(found.types)
     short = f"group_by({keys.text}).agg({', '.join([*found.types][len(keys.types) :])})"
     text = f"group_by({keys.text}).agg({', '.join(map(step_text, exprs))})"
-    return Grouped(
+    return Rows(
         native=wide.native.select(*found.exprs, UNIT),
         types=found.types,
-        state=_after(state, keys).after(Step(text, short)),
+        state=_after(rows.state, keys).after(Step(text, short)),
     )
 
 

@@ -244,8 +244,7 @@ class UnitVerbs(PolarsFrame):
         keys = group_keys(self._types, self._state, listed)
 
         def run(exprs: Sequence[pl.Expr]) -> Self:
-            rows = aggregated(self._native, self._types, self._state, keys, exprs)
-            return self._made(rows.native, rows.state, rows.types)
+            return self._of(aggregated(self._rows(), keys, exprs))
 
         return PrivateGroupBy(keys, run)
 

@@ -10,58 +10,22 @@ recognised here stays in the tree, where the proof for rows refuses it.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, Final
 
-from dpframe.errors import NotProvedError
-from dpframe.proofs.polars_parts import step_text
-from dpframe.proofs.polars_tree import Node, build, head, items, pairs, parts, reads
+from dpframe.proofs.polars_aggregations import (
+    RANKS,
+    aggregation,
+    ranking,
+    refuse,
+    without_missing,
+)
+from dpframe.proofs.polars_tree import Node, head, items, pairs, reads
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
 
 _HIDDEN: Final = "__dpframe_{}__"
-_NULL: Final[Node] = {"Literal": {"Scalar": {"Null": "Null"}}}
-_TRUE: Final[Node] = {"Literal": {"Scalar": {"Boolean": True}}}
-_NAMES: Final = {"NUnique": "n_unique", "AggGroups": "agg_groups", "Len": "len"}
-_FUNCTIONS: Final = {
-    "NullCount": "null_count",
-    "ApproxNUnique": "approx_n_unique",
-    "ArgMin": "arg_min",
-    "ArgMax": "arg_max",
-    **{
-        name: name.lower()
-        for name in ("Product", "Mode", "Skew", "Kurtosis", "Entropy", "Quantile")
-    },
-}
-_SKIPPING: Final = frozenset("count sum mean min max median any all".split())  # noqa: SIM905 - a table of words
-"""Aggregates that pass over what is missing."""
-
-_RANKS: Final = {
-    "Min": "min",
-    "Max": "max",
-    "Dense": "dense",
-    "Average": "average",
-}
-_SPREADING: Final = frozenset(
-    {
-        "MinHorizontal",
-        "MaxHorizontal",
-        "SumHorizontal",
-        "MeanHorizontal",
-        "Coalesce",
-        "AsStruct",
-        "Boolean.AnyHorizontal",
-        "Boolean.AllHorizontal",
-        "StringExpr.ConcatHorizontal",
-        "StringExpr.Format",
-        "ListExpr.Concat",
-        "ArrayExpr.Concat",
-    }
-)
-"""Functions that take the columns of a selector one beside the other."""
-
 _FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "BinaryExpr": ("left", "right"),
     "Ternary": ("predicate", "truthy", "falsy"),
@@ -165,19 +129,19 @@ class Split:
     def _in_group(self, node: Node) -> Node | None:
         name, _ = head(node)
         if name == "Over":
-            _refuse(
+            refuse(
                 "A window stands inside an aggregation",
                 node,
                 'compute it before, in .with_columns(name=... .over("unit")).',
             )
         if name == "Column":
-            _refuse(
+            refuse(
                 "It gives a list of values per unit, in no order",
                 node,
                 "aggregate it, as in .max(), or name it among the keys of group_by.",
             )
-        if _rank(node) is not None:
-            _refuse(
+        if ranking(node) is not None:
+            refuse(
                 "It gives a list of ranks per unit",
                 node,
                 f'rank in .with_columns(... .rank("min").over("{self.unit}")).',
@@ -189,7 +153,7 @@ class Split:
         if name == "Over":
             return self._window(node, pairs(body))
         if aggregation(node) is not None:
-            _refuse(
+            refuse(
                 "It looks at the rows of all units",
                 node,
                 f'write .over("{self.unit}") for the rows of one unit, or release'
@@ -199,15 +163,15 @@ class Split:
 
     def _window(self, node: Node, body: Mapping[str, Node]) -> Node:
         if set(body) != {"function", "partition_by", "order_by", "mapping"}:
-            _refuse("This window is not known", node, "write .over(unit).")
+            refuse("This window is not known", node, "write .over(unit).")
         if body["order_by"] is not None:
-            _refuse(
+            refuse(
                 "A window with order_by depends on the order of tied rows",
                 node,
                 "leave order_by out, or use .rank('min').over(unit).",
             )
         if body["mapping"] != "GroupsToRows":
-            _refuse(
+            refuse(
                 "A mapping strategy puts values into other rows",
                 node,
                 "leave mapping_strategy out.",
@@ -215,7 +179,7 @@ class Split:
         keys = items(body["partition_by"])
         others = [key for key in keys if key != {"Column": self.unit}]
         if len(others) == len(keys):
-            _refuse(
+            refuse(
                 "A window without the privacy unit looks at the rows of all units",
                 node,
                 f'name the unit too: .over("{self.unit}", ...).',
@@ -224,7 +188,7 @@ class Split:
 
         def inside(part: Node) -> Node | None:
             if head(part)[0] == "Over":
-                _refuse(
+                refuse(
                     "A window stands inside a window",
                     node,
                     "compute the inner one before, in a .with_columns(...).",
@@ -240,9 +204,9 @@ class Split:
         name, inner = found
         if inner is None:
             return self._hidden(Figure(name=name, value=None, keys=keys), node)
-        name, inner = _without_missing(name, inner)
+        name, inner = without_missing(name, inner)
         if not reads(inner):
-            _refuse(
+            refuse(
                 "A figure of a literal is the same whatever rows there are",
                 node,
                 "write pl.len() to count rows, or the literal itself.",
@@ -252,13 +216,13 @@ class Split:
         )
 
     def _ranked(self, node: Node, keys: tuple[str, ...]) -> Node | None:
-        found = _rank(node)
+        found = ranking(node)
         if found is None:
             return None
         inner, options = found
-        method = _RANKS.get(str(options.get("method")))
+        method = RANKS.get(str(options.get("method")))
         if method is None:
-            _refuse(
+            refuse(
                 "It ranks tied rows by their order, or at random",
                 node,
                 'use .rank("min"), "max", "dense" or "average".',
@@ -300,84 +264,6 @@ class Split:
         return name
 
 
-def singly(node: Node, names: Mapping[str, Sequence[str]]) -> Iterator[Node]:
-    """Yield a tree for each of its outputs, with columns in place of selectors.
-
-    Parameters
-    ----------
-    node : tree
-        With selectors, or without.
-    names : mapping
-        The columns of each selector, by its JSON text.
-    """
-    spread = _spread(node, names)
-    counts = {len(names[text]) for text in _selectors(spread)}
-    if len(counts) > 1:
-        _refuse(
-            "It brings selections of different lengths together",
-            node,
-            "name the columns, in an expression for each.",
-        )
-    for place in range(counts.pop() if counts else 1):
-        yield _nth(spread, names, place)
-
-
-def _spread(node: Node, names: Mapping[str, Sequence[str]]) -> Node:
-    """Return a tree where selections that are lists of arguments are written out."""
-    if isinstance(node, list):
-        return [_spread(part, names) for part in items(node)]
-    if not isinstance(node, dict):
-        return node
-    inner = {key: _spread(part, names) for key, part in pairs(node).items()}
-    body = pairs(inner.get("Function"))
-    if not body or _function(body) not in _SPREADING:
-        return inner
-    flat = [
-        part
-        for given in items(body["input"])
-        for part in (
-            [{"Column": column} for column in names[json.dumps(given)]]
-            if _selects(given)
-            else [given]
-        )
-    ]
-    return {"Function": {**body, "input": flat}}
-
-
-def _nth(node: Node, names: Mapping[str, Sequence[str]], place: int) -> Node:
-    if _selects(node):
-        return {"Column": names[json.dumps(node)][place]}
-    if isinstance(node, list):
-        return [_nth(part, names, place) for part in items(node)]
-    if isinstance(node, dict):
-        return {key: _nth(part, names, place) for key, part in pairs(node).items()}
-    return node
-
-
-def columns_read(node: Node) -> set[str]:
-    """Return the columns that a tree reads by name."""
-    if isinstance(node, dict) and "Column" in node:
-        return {str(pairs(node)["Column"])}
-    return {name for part in parts(node) for name in columns_read(part)}
-
-
-def all_selectors(node: Node) -> list[str]:
-    """Return the distinct selectors of a tree, lists of names too, as JSON text."""
-    return list(dict.fromkeys(_selectors(node)))
-
-
-def _selectors(node: Node) -> Iterator[str]:
-    if _selects(node):
-        yield json.dumps(node)
-        return
-    for part in parts(node):
-        yield from _selectors(part)
-
-
-def _selects(node: Node) -> bool:
-    return isinstance(node, dict) and head(node)[0] == "Selector"
-
-
 def spans_rows(node: Node, *, windows: bool) -> bool:
     """Return whether a window, or else a figure, occurs in an expression."""
     name, body = head(node)
@@ -397,102 +283,3 @@ def _inner(name: str, body: Node) -> Iterator[Node]:
     for key in _FIELDS.get(name, ()):
         part = pairs(body).get(key)
         yield from items(part) if isinstance(part, list) else (part,)
-
-
-def names_stripped(node: Node) -> Node:
-    """Return what is below all names that an expression was given."""
-    name, body = head(node)
-    if name == "Alias" and isinstance(body, list):
-        return names_stripped(items(body)[0])
-    if name == "KeepName":
-        return names_stripped(body)
-    if name == "RenameAlias" and "expr" in pairs(body):
-        return names_stripped(pairs(body)["expr"])
-    return node
-
-
-def aggregation(node: Node) -> tuple[str, Node | None] | None:
-    """Return the aggregate that a node is, and what it is taken of."""
-    if node == "Len":
-        return "len", None
-    name, body = head(node)
-    if name == "Agg":
-        return _agg(node, *head(body))
-    if name != "Function":
-        return None
-    given = items(pairs(body).get("input"))
-    function = _function(pairs(body))
-    options = head(pairs(body).get("function"))[1]
-    if function in ("Boolean.Any", "Boolean.All") and len(given) == 1:
-        if head(options)[1] != {"ignore_nulls": True}:
-            _refuse(
-                "It is missing where a value is, by the order of rules",
-                node,
-                "leave ignore_nulls=False out, or fill what is missing first.",
-            )
-        return function.rpartition(".")[2].lower(), given[0]
-    if function in _FUNCTIONS and given:
-        return _FUNCTIONS[function], given[0]
-    return None
-
-
-def _agg(node: Node, variant: str, body: Node) -> tuple[str, Node]:
-    options = pairs(body)
-    inner = options.get("input", body)
-    if variant in ("Min", "Max"):
-        if options.get("propagate_nans") is not False:
-            _refuse(
-                "NaN is a missing value here",
-                node,
-                f"use .{variant.lower()}(), or ask for .is_nan().any().",
-            )
-        return variant.lower(), inner
-    if variant == "Count":
-        return ("len" if options.get("include_nulls") is True else "count"), inner
-    if isinstance(body, list):
-        inner = items(body)[0]
-    return _NAMES.get(variant, variant.lower()), inner
-
-
-def _without_missing(name: str, inner: Node) -> tuple[str, Node]:
-    """Return an aggregate of kept values as one that passes over the others."""
-    kind, body = head(inner)
-    if kind == "Filter" and pairs(body).keys() == {"input", "by"}:
-        value, condition = pairs(body)["input"], pairs(body)["by"]
-        if name == "len" and head(value)[0] == "Column":
-            kept = {"predicate": condition, "truthy": _TRUE, "falsy": _NULL}
-            return "count", {"Ternary": kept}
-        chosen = {"predicate": condition, "truthy": value, "falsy": _NULL}
-        if name in _SKIPPING:
-            return name, {"Ternary": chosen}
-    if kind == "Function" and pairs(body).get("function") in ("DropNulls", "DropNans"):
-        value = items(pairs(body)["input"])[0]
-        if name == "len" and pairs(body)["function"] == "DropNulls":
-            return "count", value
-        if name in _SKIPPING:
-            return name, value
-    return name, inner
-
-
-def _rank(node: Node) -> tuple[Node, Mapping[str, Node]] | None:
-    name, body = head(node)
-    if name != "Function":
-        return None
-    function, options = head(pairs(body).get("function"))
-    given = items(pairs(body).get("input"))
-    if function != "Rank" or len(given) != 1:
-        return None
-    return given[0], pairs(pairs(options).get("options"))
-
-
-def _function(body: Mapping[str, Node]) -> str:
-    """Return the name of a function, after that of its family."""
-    name, options = head(body.get("function"))
-    own = head(options)[0]
-    family = name in ("Boolean", "StringExpr", "ListExpr", "ArrayExpr")
-    return f"{name}.{own}" if family else name
-
-
-def _refuse(fact: str, node: Node, hint: str) -> NoReturn:
-    step = step_text(build(node))
-    raise NotProvedError(f"{fact}: {step}.", step=step, hint=hint)
