@@ -15,7 +15,12 @@ import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
 from dpframe.combine import check_combinable, combined
-from dpframe.dialects.polars_keys import Key, keys_of, one_column_each
+from dpframe.dialects.polars_keys import (
+    Key,
+    check_distinct,
+    keys_of,
+    one_column_each,
+)
 from dpframe.dialects.polars_made import Rows
 from dpframe.dialects.polars_steps import check_names, explained
 from dpframe.errors import NotProvedError, ParameterError, ParameterTypeError
@@ -36,8 +41,6 @@ _VALIDATES: Final = ("m:m", "m:1", "1:m", "1:1")
 _FAILURES: Final = (PolarsError, PanicException, TypeError, ValueError)
 _OTHER: Final = f"{UNIT}right__"
 """The hidden unit column of the other private frame, while they are joined."""
-_OTHER_SHOWN: Final = f"{UNIT}right_shown__"
-"""Its visible unit column, where the two make one."""
 
 Sources = dict[str, tuple[str | None, str | None]]
 """Of which columns, left and right, an output is the values as they are."""
@@ -188,11 +191,10 @@ def _with_public(left: Rows, public: Public, asked: Join) -> Rows:
             "make the keys unique: table.unique(keys); or attach with "
             'privacy_unit="...".',
         )
-    joined = asked.run((left.native, native), plan.exprs, coalesce=plan.coalesced)
     text = f"join({public}, {asked.step(*plan.keys)})"
     state = left.state.after(Step(text, f"join({asked.step(*plan.keys)})"))
     return _finished(
-        joined.select(pl.selectors.by_name(*plan.types), UNIT),
+        _run(left.native, native, plan, asked, unit=None),
         plan,
         replace(state, one_row=state.one_row and unique),
     )
@@ -249,7 +251,7 @@ def join_private(left: Rows, right: Rows, asked: Join) -> Rows:
     plan = _planned(left.types, right.types, asked)
     place = _place_of_unit(left.state, right.state, plan)
     return _finished(
-        _on_units(left, right, plan, place, asked),
+        _run(left.native, right.native, plan, asked, unit=place),
         plan,
         _combined_state(left.state, right.state, units, plan, asked),
     )
@@ -272,35 +274,6 @@ def _place_of_unit(left: State, right: State, plan: _Plan) -> int:
         f'write .join(other, left_on=["{left.privacy_unit}", ...], '
         f'right_on=["{right.privacy_unit}", ...]).',
     )
-
-
-def _on_units(
-    left: Rows, right: Rows, plan: _Plan, place: int, asked: Join
-) -> pl.LazyFrame:
-    """Return the joined rows, which meet on the hidden unit columns.
-
-    They stand in for the visible ones, which ride along as Polars would name them.
-    """
-    rows = [left.native, right.native.rename({UNIT: _OTHER})]
-    keys = [list(side) for side in plan.exprs]
-    keys[0][place], keys[1][place] = pl.col(UNIT), pl.col(_OTHER)
-    shown = [cast("str", side[place].column) for side in plan.keys]
-    merged = plan.coalesced and asked.how == "full"
-    if merged:
-        rows[1] = rows[1].rename({shown[1]: _OTHER_SHOWN})
-    elif plan.coalesced and asked.how in {"inner", "left", "right"}:
-        gone = int(asked.how != "right")  # the side whose keys Polars leaves out
-        rows[gone] = rows[gone].drop(pl.selectors.by_name(shown[gone]))
-    joined = asked.run((rows[0], rows[1]), (keys[0], keys[1]), coalesce=plan.coalesced)
-    if merged:
-        either = pl.coalesce(pl.selectors.by_name(shown[0]), _OTHER_SHOWN)
-        joined = joined.with_columns(either.alias(shown[0]))
-    hidden = {
-        ("full", False): pl.coalesce(UNIT, _OTHER),
-        ("right", False): pl.col(_OTHER),
-        ("right", True): pl.col(_OTHER),
-    }.get((asked.how, plan.coalesced), pl.col(UNIT))
-    return joined.select(pl.selectors.by_name(*plan.types), hidden.alias(UNIT))
 
 
 def _combined_state(
@@ -371,6 +344,8 @@ def _planned(
         counts = " and ".join(str(len(side)) for side in keys)
         msg = f"join was given {counts} keys on the left and on the right."
         raise ParameterError(msg, hint="write as many on both sides, one at least.")
+    for side in keys:
+        check_distinct(side)
     plain = one_column_each(keys[0]) and one_column_each(keys[1])
     if asked.coalesce and not plain:
         msg = "join(coalesce=True) takes keys that are columns."
@@ -387,6 +362,9 @@ def _planned(
         raise explained("join", error) from None
     check_names(types)
     sources = _sources(left, right, keys, asked, coalesced=coalesced)
+    if list(sources) != list(types):  # Polars takes a name with the suffix for a key
+        msg = f"join(suffix={asked.suffix!r}) gives a column the name of another."
+        raise ParameterError(msg, hint="choose another suffix.")
     return _Plan(keys=keys, types=types, sources=sources, coalesced=coalesced)
 
 
@@ -414,6 +392,44 @@ def _sources(
     for name in added:
         found[f"{name}{asked.suffix}" if name in kept else name] = (None, name)
     return found
+
+
+def _run(
+    left: pl.LazyFrame,
+    right: pl.LazyFrame,
+    plan: _Plan,
+    asked: Join,
+    *,
+    unit: int | None,
+) -> pl.LazyFrame:
+    """Return the joined rows with their hidden unit column.
+
+    `unit` says which key is the unit: there the hidden columns meet, and the visible
+    ones ride along. Two keys are made one here and not by Polars, which fails on some
+    rows where names are alike.
+    """
+    rows, keys = [left, right], plan.exprs
+    hidden: pl.Expr = pl.col(UNIT)
+    twins: dict[str, str] = {}
+    if plan.coalesced and asked.how not in {"semi", "anti"}:
+        gone = int(asked.how != "right")  # the side whose keys are left out
+        named = [cast("str", key.column) for key in plan.keys[gone]]
+        twins = {name: f"{UNIT}key{i}__" for i, name in enumerate(named)}
+        rows[gone] = rows[gone].rename(twins)
+        keys[gone][:] = map(pl.col, twins.values())
+    if unit is not None:
+        rows[1] = rows[1].rename({UNIT: _OTHER})
+        keys[0][unit], keys[1][unit] = pl.col(UNIT), pl.col(_OTHER)
+        if asked.how in {"right", "full"}:
+            hidden = pl.coalesce(_OTHER, UNIT)
+    joined = asked.run((rows[0], rows[1]), keys, coalesce=False)
+    if asked.how == "full":
+        kept = [cast("str", key.column) for key in plan.keys[0]] if twins else []
+        joined = joined.with_columns(
+            pl.coalesce(pl.selectors.by_name(name), twin).alias(name)
+            for name, twin in zip(kept, twins.values(), strict=True)
+        )
+    return joined.select(pl.selectors.by_name(*plan.types), hidden.alias(UNIT))
 
 
 def _finished(native: pl.LazyFrame, plan: _Plan, state: State) -> Rows:

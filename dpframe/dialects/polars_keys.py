@@ -47,6 +47,14 @@ def keys_of(given: Any, types: Mapping[str, pl.DataType]) -> list[Key]:
     return [_key(expr, types) for expr in listed]
 
 
+def check_distinct(keys: Sequence[Key]) -> None:
+    """Refuse a column that is a key twice on one side."""
+    names = [key.column for key in keys if key.column is not None]
+    if len(set(names)) < len(names):
+        msg = f"join names a key twice: {', '.join(names)}."
+        raise ParameterError(msg, hint="compare columns in .filter after the join.")
+
+
 def one_column_each(keys: Sequence[Key]) -> bool:
     """Return whether all keys are columns, as Polars needs to make one of two."""
     return all(key.column is not None for key in keys)
