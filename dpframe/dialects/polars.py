@@ -123,7 +123,7 @@ class PrivatePolars(RowVerbs, UnitVerbs, Generic[N]):
 
     def detach(self) -> N:
         """Return the native frame without the hidden column; tracking ends."""
-        rows = self._native.select(self.columns)
+        rows = self._native.select(pl.selectors.by_name(*self.columns))
         return cast("N", rows.collect() if self._eager else rows)
 
     def _with_unit(self, unit: str | None) -> pl.LazyFrame:

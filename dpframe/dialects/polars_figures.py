@@ -56,7 +56,10 @@ if TYPE_CHECKING:
 
 Types = Mapping[str, pl.DataType]
 
-_WORDS: Final = ('"Over"', '"Agg"', '"Len"', '"NullCount"', '"Any"', '"All"')
+_WORDS: Final = (
+    *('"Over"', '"Agg"', '"Len"', '"NullCount"', '"HasNulls"', '"Any"', '"All"'),
+    *('"Product"', '"Quantile"', '"Correlation"', '"ArgMin"', '"ArgMax"', '"Rank"'),
+)
 """What the text of an expression over several rows holds; others may hold it too."""
 
 _MARK: Final = "__dpframe_name__"

@@ -67,6 +67,18 @@ _REFUSED: Final[dict[str, tuple[str, str]]] = {
         "there may be several, in no order",
         "use .median(), .min() or .max().",
     ),
+    **dict.fromkeys(
+        ("min_by", "max_by"),
+        (
+            "tied rows are taken by their order",
+            "keep rows by .filter(x == x.max().over(unit)), and aggregate them.",
+        ),
+    ),
+    "corr": (
+        "its sums of floats depend on the order of rows",
+        "take means of x, y, x * y, x * x and y * y, and compute it from these.",
+    ),
+    "has_nulls": ("it is not offered", "write .null_count() > 0."),
     "approx_n_unique": (
         "it is not the same in every version of Polars",
         "use .n_unique().",

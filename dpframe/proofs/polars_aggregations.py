@@ -19,6 +19,10 @@ _FUNCTIONS: Final = {
     "ApproxNUnique": "approx_n_unique",
     "ArgMin": "arg_min",
     "ArgMax": "arg_max",
+    "MinBy": "min_by",
+    "MaxBy": "max_by",
+    "Correlation": "corr",
+    "Boolean.HasNulls": "has_nulls",
     **{
         name: name.lower()
         for name in ("Product", "Mode", "Skew", "Kurtosis", "Entropy", "Quantile")
@@ -50,7 +54,7 @@ def aggregation(node: Node) -> tuple[str, Node | None] | None:
     if function in ("Boolean.Any", "Boolean.All") and len(given) == 1:
         if head(options)[1] != {"ignore_nulls": True}:
             refuse(
-                "It is missing where a value is, by the order of rules",
+                "A missing value decides it here",
                 node,
                 "leave ignore_nulls=False out, or fill what is missing first.",
             )
