@@ -8,11 +8,13 @@ _SHOW: Final = (
     "rows are private: print the frame for its schema, or release a statistic."
 )
 _SPREAD: Final = "see where values lie: .dp.histogram(column, bins=..., ...)."
-_ORDER: Final = "rows have no order here."
+_ORDER: Final = "rows have no order here; .dp.histogram(...) releases how values lie."
+_OTHERS: Final = (
+    "it compares rows with each other: release .dp.n_unique(...), or take one row for "
+    "each unit by .groupby(unit).agg(...)."
+)
 HINTS: Final[dict[str, str]] = {
-    **dict.fromkeys(
-        ("head", "tail", "sample", "iterrows", "itertuples", "items"), _SHOW
-    ),
+    **dict.fromkeys(("head", "tail", "iterrows", "itertuples", "items"), _SHOW),
     **dict.fromkeys(("values", "to_numpy", "T", "info", "style"), _SHOW),
     **dict.fromkeys(("sort_values", "sort_index", "shift", "diff"), _ORDER),
     **dict.fromkeys(("rank", "cumsum", "rolling", "nlargest", "nsmallest"), _ORDER),
@@ -45,8 +47,13 @@ HINTS: Final[dict[str, str]] = {
     "eval": "write query(...) or assign(name=lambda df: ...).",
     "join": "write merge(dpframe.public(frame), on=...): index labels are dropped.",
     "merge_asof": "it looks at other rows: do it before attaching.",
-    "drop_duplicates": "it compares rows with each other: do it before attaching.",
-    "duplicated": "it compares rows with each other: do it before attaching.",
+    "drop_duplicates": _OTHERS,
+    "duplicated": _OTHERS,
+    "sample": "noise protects the rows already; frame[condition] takes a part.",
+    **dict.fromkeys(
+        ("ffill", "bfill", "interpolate"),
+        "it takes values from other rows: write fillna(value).",
+    ),
     "isna": "write frame[lambda df: df[name].isna()], or .dp.count(column, ...).",
     "copy": "steps never change a private frame, so no copy is needed.",
     "to_csv": "rows do not leave; save a release: .dp.histogram(...).save(path).",

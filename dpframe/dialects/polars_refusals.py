@@ -41,7 +41,7 @@ _HINTS: Final[dict[str, str]] = {
     "describe": ".dp.agg(..., epsilon=...), after .dp.bounds(...).",
     "corr": ".dp.mean_cov(columns, epsilon=...).corr().",
     "groupby": ".dp.group_by(column, keys=[...]).count(epsilon=...).",
-    "partition_by": ".dp.group_by(column, keys=[...]).",
+    "partition_by": ".dp.partition(column, keys=[...]).",
     "hist": ".dp.histogram(column, bins=..., epsilon=...).",
     "plot": "plot a release: .dp.histogram(column, bins=..., epsilon=...).plot().",
     "sample": "noise protects the rows already; .filter(condition) takes a part.",
@@ -85,7 +85,7 @@ PROTOCOLS: Final = {
     "__dataframe__": ("interchange frame", _EXPORT),
     "__arrow_c_stream__": ("Arrow stream", _EXPORT),
     "__getitem__": ("[...]", '.select("column"), or .filter(condition).'),
-    "__setitem__": ("[...] =", ".with_columns(name=expression)."),
+    "__setitem__": ("[...] =", "write frame = frame.with_columns(name=...)."),
     "__delitem__": ("del [...]", '.drop("column").'),
 }
 """Protocols that a private frame refuses: what was asked, and the private way."""

@@ -159,6 +159,13 @@ class Split:
                 f'write .over("{self.unit}") for the rows of one unit, or release'
                 " the figure: .dp.mean(...) and others.",
             )
+        if ranking(node) is not None:
+            refuse(
+                "It ranks among the rows of all units",
+                node,
+                f'write .rank("min").over("{self.unit}") for the rows of one unit, or '
+                "release how values lie: .dp.histogram(...).",
+            )
         return None
 
     def _window(self, node: Node, body: Mapping[str, Node]) -> Node:
@@ -269,7 +276,7 @@ def spans_rows(node: Node, *, windows: bool) -> bool:
     name, body = head(node)
     if name == "Over":
         return windows
-    if not windows and aggregation(node) is not None:
+    if not windows and (aggregation(node) or ranking(node)) is not None:
         return True
     return any(spans_rows(part, windows=windows) for part in _inner(name, body))
 
