@@ -55,6 +55,13 @@ assert_type(RawNamespace(eager).attach(budget), PrivatePolars[pl.DataFrame])
 assert_type(RawNamespace(lazy).attach(budget), PrivatePolars[pl.LazyFrame])
 assert_type(RawNamespace(pandas).attach(budget), PrivatePandas)
 
+# Joining and stacking keep it too
+
+assert_type(of_lazy.join(dpframe.public(eager), on="id"), PrivatePolars[pl.LazyFrame])
+assert_type(of_eager.join(of_eager, on="id"), PrivatePolars[pl.DataFrame])
+assert_type(dpframe.concat([of_lazy, of_lazy]), PrivatePolars[pl.LazyFrame])
+assert_type(dpframe.concat([of_pandas]), PrivatePandas)
+
 any_frame: PrivateFrame = of_eager
 any_frame = of_lazy
 any_frame = of_pandas
