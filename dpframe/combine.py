@@ -49,7 +49,8 @@ def combined(
     -------
     State
         In the nearest scope that holds all frames, with the steps of all on record.
-        A unit may have any number of rows.
+        A unit may have any number of rows, and its column says whose they are where
+        it does in all frames.
 
     Raises
     ------
@@ -71,6 +72,7 @@ def combined(
         domain=MappingProxyType(dict(domain)),
         scope=scope,
         one_row=False,
+        unit_visible=all(state.unit_visible for state in states),
     ).after(Step(f"{verb}({', '.join(arguments)})", f"{verb}({options})"))
 
 

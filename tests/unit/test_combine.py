@@ -38,6 +38,13 @@ def test_one_row_each_does_not_outlive_a_combination() -> None:
     assert not merged(alone, alone).one_row
 
 
+def test_the_unit_shows_where_it_does_in_all_frames() -> None:
+    hidden = replace(STATE, unit_visible=False)
+    assert merged(STATE, STATE).unit_visible
+    assert not merged(STATE, hidden).unit_visible
+    assert not merged(hidden, STATE).unit_visible
+
+
 def test_parts_are_charged_to_their_common_scope() -> None:
     partition = Partition(scope=ROOT, most=1)
     one, two = (replace(STATE, scope=partition.part(name)) for name in "ab")

@@ -116,6 +116,15 @@ def test_the_steps_of_all_frames_are_on_record(host: Host, budget: Any) -> None:
     assert steps[0].short == "concat(2 frames)"
 
 
+def test_units_that_were_written_over_are_not_grouped_by(budget: Any) -> None:
+    one = dpframe.attach(pl.DataFrame(CELLS), budget, privacy_unit="u", max_rows=1)
+    other = one.with_columns(u=pl.lit(7, dtype=pl.Int64))
+    one.group_by("u")
+    for frames in ([one, other], [other, one]):
+        with pytest.raises(NotProvedError):
+            dpframe.concat(frames).group_by("u")
+
+
 def test_parts_are_charged_where_both_are(host: Host, budget: Any) -> None:
     frame, partition = attached(host, budget), Partition(scope=ROOT, most=1)
     one, two = (
