@@ -181,4 +181,7 @@ def grouped(
 
 def _settled(key: pd.Series[Any]) -> pd.Series[Any]:
     """Return keys whose zeros have one sign, whichever row they were taken from."""
-    return key + 0.0 if pd.api.types.is_float_dtype(key.dtype) else key
+    if getattr(key.dtype, "kind", "") != "f":
+        return key
+    zero = (key == 0).fillna(False)
+    return key.mask(zero.to_numpy(dtype=bool), 0.0)

@@ -87,19 +87,25 @@ def check_kinds(left: pl.DataType, right: pl.DataType, *, what: str) -> None:
         raise ParameterTypeError(msg, hint="cast one of them by astype first.")
 
 
-def settled(column: pl.Series) -> pl.Series:
-    """Return a key so that equal values are equal in any dtype of its kind.
+def settled(column: pl.Series, other: pl.DataType) -> pl.Series:
+    """Return a key in a dtype in which keys of the other dtype can be equal to it.
 
-    Whole numbers, and instants by their nanoseconds, are read as 128 bits.
+    Every cast is exact: to 64 or 128 bits, and instants to their nanoseconds.
     """
     dtype = column.dtype
-    if dtype.is_integer():
-        return column.cast(pl.Int128)
     if dtype.is_float():
         return column.cast(pl.Float64).fill_nan(None)
+    if dtype == other:
+        return column
+    if dtype.is_signed_integer() and other.is_signed_integer():
+        return column.cast(pl.Int64)
+    if dtype.is_integer():
+        return column.cast(pl.Int128)
     if isinstance(dtype, (pl.Datetime, pl.Duration)):
         ticks = pl.Series([_TICKS[str(dtype.time_unit)]], dtype=pl.Int128)
         return column.to_physical().cast(pl.Int128) * ticks
+    if isinstance(dtype, pl.Decimal):
+        return column.cast(pl.Decimal(38, dtype.scale))
     return column
 
 

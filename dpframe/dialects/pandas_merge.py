@@ -68,6 +68,37 @@ class Merge:
     validate: Any
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Pair:
+    """Two key columns that are matched, and what each is read as."""
+
+    left: pd.Series[Any]
+    right: pd.Series[Any]
+    dtypes: tuple[pl.DataType, pl.DataType]
+
+    @classmethod
+    def of(cls, left: pd.Series[Any], right: pd.Series[Any], *, what: str) -> _Pair:
+        """Check that two columns can be equal; no row is read.
+
+        A public column of Python objects is read as what it is matched with.
+        """
+        mine, theirs = polars_dtype(left.dtype), polars_dtype(right.dtype)
+        if isinstance(theirs, pl.Object):
+            theirs = mine
+        check_kinds(mine, theirs, what=what)
+        return cls(left=left, right=right, dtypes=(mine, theirs))
+
+    def left_key(self) -> pl.Series:
+        """Read the left column."""
+        mine, theirs = self.dtypes
+        return settled(polars_column("", self.left, mine), theirs)
+
+    def right_key(self) -> pl.Series:
+        """Read the right column."""
+        mine, theirs = self.dtypes
+        return settled(polars_column("", self.right, theirs), mine)
+
+
 def merge_public(
     native: pd.DataFrame, state: State, right: Public, asked: Merge
 ) -> tuple[pd.DataFrame, State]:
@@ -85,15 +116,11 @@ def merge_public(
     there = [str(name) for name in table]
     keys = find_keys(asked.on, asked.left_on, asked.right_on, usable(native), there)
     names = name_columns(native.columns[:-1], table.columns, keys, asked.suffixes)
-    mine, theirs = list[pl.Series](), list[pl.Series]()
-    for one, other in zip(keys.left, keys.right, strict=True):
-        dtype = polars_dtype(native[one].dtype)
-        found = polars_dtype(table[other].dtype)
-        host = dtype if isinstance(found, pl.Object) else found
-        check_kinds(dtype, host, what=f"{one!r} with {other!r}")
-        mine.append(settled(polars_column("", native[one], dtype)))
-        theirs.append(settled(polars_column("", table[other], host)))
-    unique = _are_unique(theirs)
+    pairs = [
+        _Pair.of(native[one], table[other], what=f"{one!r} with {other!r}")
+        for one, other in zip(keys.left, keys.right, strict=True)
+    ]
+    unique = _are_unique([pair.right_key() for pair in pairs])
     _check_validate(asked.validate, unique=unique)
     once = unique or how == "left_anti"
     if state.privacy_unit is None and not once:
@@ -103,7 +130,7 @@ def merge_public(
             step="merge",
             hint="drop duplicates of the public frame, or attach with a privacy unit.",
         )
-    merged = _joined(native, table, (mine, theirs), how=how, keys=keys, names=names)
+    merged = _joined(native, table, pairs, how=how, keys=keys, names=names)
     options = f"how={how!r}, {keys}"
     step = Step(f"merge({right!r}, {options})", f"merge({options})")
     after = replace(state, one_row=state.one_row and once)
@@ -138,17 +165,12 @@ def merge_private(
         msg = "merge(validate=...) of private frames would fail by what the rows are."
         raise NotProvedError(msg, step="merge(validate=)", hint="leave validate out.")
     names = name_columns(native.columns[:-1], other.columns[:-1], keys, asked.suffixes)
-    sides = list[pl.Series](), list[pl.Series]()
+    pairs: list[_Pair] = []
     for at, pair in enumerate(zip(keys.left, keys.right, strict=True)):
-        columns = [
-            frame[UNIT if at == place else name]
-            for frame, name in zip((native, other), pair, strict=True)
-        ]
-        dtypes = [polars_dtype(column.dtype) for column in columns]
-        check_kinds(*dtypes, what=f"{pair[0]!r} with {pair[1]!r}")
-        for side, column, dtype in zip(sides, columns, dtypes, strict=True):
-            side.append(settled(polars_column("", column, dtype)))
-    merged = _joined(native, other, sides, how=how, keys=keys, names=names)
+        one, other_one = (UNIT, UNIT) if at == place else pair
+        what = f"{pair[0]!r} with {pair[1]!r}"
+        pairs.append(_Pair.of(native[one], other[other_one], what=what))
+    merged = _joined(native, other, pairs, how=how, keys=keys, names=names)
     mine = state.rename(names.left)
     theirs = other_state.forget(keys.shared).rename(names.right)
     after = combined(
@@ -247,7 +269,7 @@ def _unit_place(state: State, other: State, keys: Keys) -> int:
 def _joined(
     native: pd.DataFrame,
     right: pd.DataFrame,
-    sides: tuple[list[pl.Series], list[pl.Series]],
+    pairs: Sequence[_Pair],
     *,
     how: How,
     keys: Keys,
@@ -264,7 +286,9 @@ def _joined(
     if both_miss:
         for name in (*keys.shared, UNIT):
             check_same(native[name], right[name])
-    at, there = matches(*sides, how)
+    at, there = matches(
+        [pair.left_key() for pair in pairs], [pair.right_key() for pair in pairs], how
+    )
     mine = rows_at(left, at, some=both_miss)
     theirs = rows_at(extra, there, some=right_misses)
     mine.columns = [names.left.get(name, name) for name in mine.columns]

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 import dpframe
@@ -48,6 +50,11 @@ def same_rows(found: pd.DataFrame, wanted: pd.DataFrame) -> None:
     ]
     rows = [frame.to_numpy().tolist() for frame in cells]
     assert sorted(rows[0], key=repr) == sorted(rows[1], key=repr)
+
+
+def decimals(cells: list[str | None], digits: int) -> pd.Series:
+    read = [None if cell is None else Decimal(cell) for cell in cells]
+    return pd.Series(read, dtype=pd.ArrowDtype(pa.decimal128(digits, 2)))
 
 
 @pytest.mark.parametrize("how", ["inner", "left", "left_anti"])
@@ -127,6 +134,13 @@ def test_dtypes_do_not_depend_on_whether_a_row_finds_a_match(
             pd.Series(pd.to_datetime(["2024-01-01"])).astype("M8[ns]"),
         ),
         (pd.Series([True, False]), pd.Series([True, None], dtype="boolean")),
+        (decimals(["1.50", None], 10), decimals(["1.50", "2.25"], 12)),
+        (
+            pd.Series(pd.to_datetime(["2024-01-01"], utc=True)),
+            pd.Series(
+                pd.to_datetime(["2024-01-01"], utc=True).tz_convert("Asia/Tokyo")
+            ),
+        ),
     ],
 )
 def test_keys_match_by_value_in_any_dtype_of_their_kind(
@@ -182,6 +196,28 @@ def test_a_unit_with_many_matches_weighs_no_more_than_its_limit() -> None:
     whole = 3 * 2**16
     assert exact <= 3 * whole
     assert exact > 2 * whole
+
+
+@pytest.mark.parametrize("how", ["inner", "left"])
+def test_the_same_merge_in_polars_gives_the_same_exact_integers(how: Any) -> None:
+    frame = people().detach()
+    table = pd.DataFrame({"k": ["a", "b", "a"], "z": [1.5, 2.5, 3.0]})
+    budget = dpframe.Accountant(epsilon=100)
+    options: Any = {"privacy_unit": "id", "max_rows": 2, "bounds": {"x": (0, 5)}}
+    one = frame.dp.attach(budget, **options)
+    two = pl.from_pandas(frame).dp.attach(budget, **options)
+    public = dpframe.public(table), dpframe.public(pl.from_pandas(table))
+    pairs = [
+        (one.merge(public[0], on="k", how=how), two.join(public[1], on="k", how=how)),
+        (one.merge(one, on="id", how=how), two.join(two, on="id", how=how)),
+    ]
+    for mine, theirs in pairs:
+        column = "x" if "x" in mine.columns else "x_x"
+        with recording(noiseless=True) as seen:
+            mine.dp.sum(column, epsilon=1)
+            theirs.dp.sum("x", epsilon=1)
+        first, second = seen.records
+        assert first.blocks[0].exact == second.blocks[0].exact
 
 
 def test_the_step_is_on_record_with_what_was_stated_to_be_public() -> None:

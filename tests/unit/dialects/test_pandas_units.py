@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 import dpframe
@@ -166,6 +168,38 @@ def test_a_neighbor_changes_a_grouped_sum_by_what_is_claimed() -> None:
         assert any(gap for gap, _ in distances)
 
 
+@pytest.mark.parametrize(
+    ("name", "column", "polars"),
+    [
+        ("size", "x", pl.len()),
+        ("count", "f", pl.col("f").count()),
+        ("sum", "f", pl.col("f").sum()),
+        ("sum", "x", pl.col("x").sum()),
+        ("mean", "f", pl.col("f").mean()),
+        ("median", "f", pl.col("f").median()),
+        ("max", "n", pl.col("n").max()),
+        ("any", "y", pl.col("y").any()),
+    ],
+)
+def test_the_same_figure_in_polars_gives_the_same_exact_integers(
+    name: str, column: str, polars: pl.Expr
+) -> None:
+    native = rows()[["id", "x", "f", "n", "y"]]
+    one = people(native).groupby("id").agg(out=(column, name))
+    two = (
+        pl.from_pandas(native)
+        .dp.attach(dpframe.Accountant(epsilon=10), privacy_unit="id")
+        .group_by("id")
+        .agg(out=polars)
+    )
+    with recording(noiseless=True) as seen:
+        for frame in (one, two):
+            frame.dp.sum("out", bounds=(-10, 10), epsilon=1)
+    first, second = seen.records
+    assert first.blocks[0].exact == second.blocks[0].exact
+    assert any(map(any, first.blocks[0].exact))
+
+
 def test_a_unit_of_python_objects_or_categories_is_grouped_by_what_it_is() -> None:
     for unit in (
         pd.Series([1, "1", 1, None], dtype=object),
@@ -237,6 +271,17 @@ def test_without_a_unit_groups_are_released() -> None:
     frame = PrivatePandas.attach(rows(), dpframe.Accountant(epsilon=1))
     with pytest.raises(NotProvedError, match=r"\.dp\.group_by\(\"k\""):
         frame.groupby("k")
+
+
+def test_keys_keep_their_dtype_and_their_zeros_have_one_sign() -> None:
+    arrow = (pa.float16(), pa.float32(), pa.dictionary(pa.int8(), pa.float64()))
+    for dtype in ("float64", "float16", "Float32", *map(pd.ArrowDtype, arrow)):
+        frame = pd.DataFrame({"id": 1, "k": pd.Series([-0.0, 0.0, 1.0], dtype=dtype)})
+        found = people(frame).groupby(["id", "k"]).size().detach()
+        assert found["k"].dtype == frame["k"].dtype
+        assert sorted(found["size"]) == [1, 2]
+        if "dictionary" not in str(dtype):
+            assert sorted(map(repr, found["k"].astype("float64"))) == ["0.0", "1.0"]
 
 
 def test_columns_of_objects_are_counted_by_size_alone() -> None:
