@@ -205,7 +205,7 @@ def _public_rows(public: Public) -> tuple[pl.LazyFrame, Mapping[str, pl.DataType
     if not isinstance(table, (pl.DataFrame, pl.LazyFrame)):
         msg = f"A private Polars frame cannot be joined with a {_library(table)}."
         raise ParameterTypeError(
-            msg, hint="convert it first: dpframe.public(pl.from_pandas(table))."
+            msg, hint="make it a Polars frame: dpframe.public(pl.DataFrame(table))."
         )
     types = table.collect_schema()
     check_names(types)

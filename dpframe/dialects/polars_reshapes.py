@@ -43,7 +43,10 @@ def explode(
         If the column holds no lists.
     """
     _check_unit("explode", rows.state)
-    if len(columns) != 1:
+    if not columns:
+        msg = "explode takes a column of lists."
+        raise ParameterTypeError(msg, hint='write .explode("column").')
+    if len(columns) > 1:
         raise NotProvedError(
             "explode of several columns fails where their lists differ in length.",
             step="explode",

@@ -45,7 +45,8 @@ class UnitVerbs(PolarsFrame):
         Parameters
         ----------
         other : public frame or PrivatePolars
-            ``dpframe.public(table)``, or a frame with the same budget and unit.
+            ``dpframe.public(table)``, or a frame with the same budget and unit. A
+            lazy table is read at once where its keys must not repeat.
         on, left_on, right_on : column, expression or list of them
             Keys. Between private frames the privacy unit is among them, on both
             sides.

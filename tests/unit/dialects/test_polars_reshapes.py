@@ -157,6 +157,7 @@ def test_steps_are_on_record(people: Frame) -> None:
     [
         (lambda p: p.explode("drug"), ColumnNotFoundError),
         (lambda p: p.explode("name"), ParameterTypeError),
+        (lambda p: p.explode([]), ParameterTypeError),
         (lambda p: p.explode("u"), ParameterTypeError),
         (lambda p: p.explode(pl.col("drugs").list.head(1)), ParameterTypeError),
         (lambda p: p.unnest("name"), ParameterTypeError),
