@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from typing import TYPE_CHECKING, Any, Final, NoReturn, final
 
 from dpframe.errors import NotProvedError, NotProvedTypeError, ParameterError
@@ -141,7 +142,8 @@ class RecordedText(RecordedAccessor):
         return self._call("join", (sep,), {})
 
     def _lists(self, name: str, pat: Any, options: dict[str, Any]) -> RecordedLists:
-        text = f"{self._column.text}.str.{name}({pat!r})"
+        shown = "".join(f", {k}={v!r}" for k, v in options.items())
+        text = f"{self._column.text}.str.{name}({pat!r}{shown})"
         for value in (pat, *options.values()):
             _check_argument(value, step=text)
         if options.get("expand"):
@@ -294,10 +296,13 @@ def _check_argument(value: Any, *, step: str) -> None:
     if isinstance(value, tuple):
         plain = all(isinstance(part, str) for part in value)
     if isinstance(value, dict):
-        plain = all(
-            isinstance(k, (str, int)) and isinstance(v, _PLAIN)
-            for k, v in value.items()
-        )
+        plain = all(map(_is_replacement, value.keys(), value.values()))
     if not plain:
         msg = f"A {type(value).__name__} cannot be an argument of {step}."
         raise NotProvedError(msg, step=step, hint="write text or a whole number.")
+
+
+def _is_replacement(old: Any, new: Any) -> bool:
+    """Whether a letter or text may be replaced by this, wherever it occurs."""
+    letter = isinstance(new, int) and 0 <= new <= sys.maxunicode
+    return isinstance(old, (str, int)) and (letter or isinstance(new, str | None))

@@ -47,6 +47,7 @@ from dpframe.proofs.pandas_rules import (
     fill_missing,
     filler,
     members,
+    text_of,
     unsuited,
 )
 from dpframe.proofs.pandas_vocabulary import INCLUSIVE, UFUNC_SYMBOLS, UFUNCS
@@ -253,10 +254,10 @@ class RecordedColumn:
     def _choose(self, verb: str, cond: Any, other: Any) -> RecordedColumn:
         column = self.recording
         holds = condition(unwrap(self._called(cond)), step=verb)
-        step = f"{column.text}.{verb}({holds.text})"
+        other = unwrap(self._called(other))
+        step = f"{column.text}.{verb}({holds.text}, {text_of(other)})"
         if column.kind in {Kind.OBJECT, Kind.DECIMAL}:
             raise unsuited(step, column)
-        other = unwrap(self._called(other))
         other = filler(column, other, step=step, missing=True)
 
         def choose_rows(rows: Any, holds: Any, instead: Any) -> Any:

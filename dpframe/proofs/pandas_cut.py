@@ -46,7 +46,10 @@ def cut_column(
     ordered: bool,
 ) -> Recording:
     """Record the label of the bin that each value lies in; outside it is missing."""
-    step = f"cut({column.text}, {bins!r})"
+    shown = "" if right else ", right=False"
+    shown += "" if labels is None else f", labels={labels!r}"
+    shown += ", include_lowest=True" if include_lowest else ""
+    step = f"cut({column.text}, {bins!r}{shown})"
     if column.kind not in _KINDS:
         raise unsuited(step, column)
     edges = _edges(column, bins, step=step)

@@ -71,10 +71,14 @@ COLUMN_HINTS: Final[dict[str, str]] = {
     **dict.fromkeys(("unique", "factorize"), _KEYS),
     "nunique": "release it: .dp.n_unique(...).",
     "hasnans": "ask by .isna() for each row, or release .dp.count(column, ...).",
-    **dict.fromkeys(("apply", "transform", "combine"), _WRITTEN),
+    **dict.fromkeys(("apply", "combine"), _WRITTEN),
+    "transform": 'write d.groupby(unit)["x"].transform("sum"), with the privacy unit.',
     "pipe": _WRITTEN,
     **dict.fromkeys(("convert_dtypes", "infer_objects", "dtypes"), _CAST),
-    "groupby": "release it: .dp.group_by(column, keys=[...]).",
+    "groupby": (
+        'group the frame: d.groupby(unit)["x"].transform("sum"); or release it: '
+        ".dp.group_by(column, keys=[...])."
+    ),
     **dict.fromkeys(("explode", "repeat"), "that makes several rows out of one."),
     "update": "a column is not changed in place: write .fillna(other) or .where().",
     "cat": "a category is computed with as its values: compare them, or .isin([...]).",
@@ -86,6 +90,7 @@ COLUMN_HINTS: Final[dict[str, str]] = {
     "str.index": "it fails where nothing is found: write .str.find(...).",
     "str.rindex": "it fails where nothing is found: write .str.rfind(...).",
     **dict.fromkeys(("str.encode", "str.decode"), _BYTES),
+    "str.wrap": "write .str.slice(stop=...).",
     "dt.date": 'write .dt.normalize(), or .astype("datetime64[s]").',
     **dict.fromkeys(("dt.time", "dt.timetz"), _CLOCK),
     "dt.to_period": 'write .dt.strftime("%Y-%m"), or .dt.year and .dt.month.',

@@ -59,7 +59,8 @@ def parse_time(column: Recording, form: object, *, utc: bool) -> Recording:
     if not isinstance(form, str):
         msg = "to_datetime needs a format: without one it is read off the rows."
         raise ParameterTypeError(msg, hint='write format="%Y-%m-%d".')
-    step = f"to_datetime({column.text}, format={form!r})"
+    shown = ", utc=True" if utc else ""
+    step = f"to_datetime({column.text}, format={form!r}{shown})"
     _check_format(form, step=step, utc=utc)
     if column.kind is Kind.DATETIME and not utc:
         return column

@@ -136,12 +136,14 @@ def replay(recording: Recording, native: pd.DataFrame) -> pd.Series[Any]:
     try:
         with quiet():
             outcome = _evaluate(recording, native, {})
+            if recording.category is not None:
+                outcome = outcome.astype(recording.category)
     except Exception:  # noqa: BLE001 - whatever it says may quote a value
         failed = True
     if failed:
         msg = f"{recording.text} could not be evaluated; the reason is withheld."
         raise EvaluationError(msg)
-    return outcome if recording.category is None else outcome.astype(recording.category)
+    return outcome
 
 
 def _evaluate(

@@ -329,6 +329,8 @@ def _cast_is_safe(column: Recording, target: Any) -> bool:
     if isinstance(target, pd.ArrowDtype):
         return False
     kind = column.kind
+    if kind is Kind.OBJECT:
+        return False
     if kind is Kind.TEXT:
         held: Any = getattr(column.dtype, "storage", None)  # in Python: any characters
         return isinstance(target, pd.StringDtype) and target.storage in (held, "python")

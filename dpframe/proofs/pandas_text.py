@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn, final
 
+import numpy as np
 import pandas as pd
 
 from dpframe.errors import NotProvedError, ParameterTypeError
@@ -105,7 +106,9 @@ class RecordedLists:
         """Count the parts."""
 
         def count(rows: Any) -> Any:
-            return self._split(rows).str.len().astype("float64")
+            parts = self._split(rows).to_numpy(dtype=object)
+            counts = (len(p) if isinstance(p, (list, tuple)) else np.nan for p in parts)
+            return pd.Series(np.fromiter(counts, np.float64, len(parts)), rows.index)
 
         return self._wrap(record_step(f"{self._text}.str.len()", count, self._column))
 

@@ -44,7 +44,7 @@ def round_times(
         If the column has a zone whose clocks change, and the call does not say
         what becomes of local hours that occur twice or never.
     """
-    step = f"{column.text}.dt.{how}({freq!r})"
+    step = f"{column.text}.dt.{how}({freq!r}{_clock(ambiguous, nonexistent)})"
     span = _ticks(column, freq, step=step)
     zone = zone_of(column)
     changes = zone is not None and not _is_fixed(zone)
@@ -107,6 +107,13 @@ def _check_clock(step: str, ambiguous: object, nonexistent: object) -> None:
         raise NotProvedError(msg, step=step, hint=hint)
 
 
+def _clock(ambiguous: object, nonexistent: object) -> str:
+    """Return how the answers about local hours read, where there are any."""
+    if ambiguous in (None, "raise") and nonexistent in (None, "raise"):
+        return ""
+    return f", ambiguous={ambiguous!r}, nonexistent={nonexistent!r}"
+
+
 def normalize(column: Recording) -> Recording:
     """Record the midnight before each instant."""
     zone = zone_of(column)
@@ -123,7 +130,7 @@ def localize(
     column: Recording, zone: object, *, ambiguous: object, nonexistent: object
 ) -> Recording:
     """Record tz_localize: local time in a zone, or local time without one."""
-    step = f"{column.text}.dt.tz_localize({zone!s})"
+    step = f"{column.text}.dt.tz_localize({zone!s}{_clock(ambiguous, nonexistent)})"
     if column.kind is Kind.DURATION:
         raise unsuited(step, column)
     found = _zone(zone, step=step)

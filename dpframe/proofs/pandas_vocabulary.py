@@ -49,7 +49,6 @@ TEXT_METHODS: Final = frozenset(
         *("removeprefix", "removesuffix", "count", "find", "rfind", "isalnum"),
         *("isalpha", "isdigit", "isspace", "islower", "isupper", "istitle"),
         *("isnumeric", "isdecimal", "isascii", "repeat", "normalize", "translate"),
-        *("wrap",),
     ]
 )
 """Methods of `.str`; those that can fail on a value (index, encode) are not here."""

@@ -208,6 +208,8 @@ BAD = {
     "object arithmetic": lambda d: d.o + 1,
     "object comparison": lambda d: d.o == 1,
     "object fill": lambda d: d.o.fillna(1),
+    "object to float": lambda d: d.o.astype("float64"),
+    "object to int": lambda d: d.o.astype("int64"),
     "text and number": lambda d: d.s < 3,
     "naive and aware": lambda d: d.t < d.z,
     "clip by nan": lambda d: d.f.clip(0, np.nan),
