@@ -26,7 +26,8 @@ HINTS: Final[dict[str, str]] = {
     "describe": "release it: .dp.agg(...), for columns with bounds.",
     "value_counts": "release it: .dp.value_counts(column, keys=[...], ...).",
     "nunique": "release it: .dp.n_unique(...).",
-    "group_by": "release it: .dp.group_by(column, keys=[...]).count(...).",
+    "group_by": "write groupby(unit), or release: .dp.group_by(column, keys=[...]).",
+    "pivot": "the columns would be read off the rows: .dp.contingency(columns, ...).",
     "pivot_table": "release it: .dp.contingency(columns, ...).",
     "corr": "release it: .dp.mean_cov(columns, ...).corr().",
     "cov": "release it: .dp.mean_cov(columns, ...).",
@@ -43,7 +44,13 @@ HINTS: Final[dict[str, str]] = {
     "iat": "a single cell is private.",
     "apply": "write assign(name=lambda df: ...) with elementwise operations.",
     "map": "write assign(name=lambda df: ...) with elementwise operations.",
-    "transform": "write assign(name=lambda df: ...) with elementwise operations.",
+    "transform": (
+        'write assign(total=lambda d: d.groupby(unit)["x"].transform("sum")), with '
+        "the privacy unit; else elementwise operations."
+    ),
+    **dict.fromkeys(
+        ("agg", "aggregate"), "write groupby(unit).agg(...), or release: .dp.agg(...)."
+    ),
     "eval": "write query(...) or assign(name=lambda df: ...).",
     "join": "write merge(dpframe.public(frame), on=...): index labels are dropped.",
     "merge_asof": "it looks at other rows: do it before attaching.",

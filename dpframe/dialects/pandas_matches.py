@@ -139,10 +139,12 @@ def check_same(left: pd.Series[Any], right: pd.Series[Any]) -> None:
 
 def from_either(
     left: pd.Series[Any], right: pd.Series[Any], at: Positions, there: Positions
-) -> Any:
+) -> pd.Series[Any]:
     """Return the left column's value in each row that has one, else the right one's."""
     both = pd.concat([as_plain(left), as_plain(right)], ignore_index=True)
-    return both.take(np.where(at >= 0, at, there + len(left))).array
+    found = both.take(np.where(at >= 0, at, there + len(left)))
+    found.index = pd.RangeIndex(len(found))
+    return found  # a column: from an array of objects, pandas would infer a dtype
 
 
 def rows_at(frame: pd.DataFrame, positions: Positions, *, some: bool) -> pd.DataFrame:

@@ -161,7 +161,7 @@ def merge_private(
     units = [polars_dtype(frame[UNIT].dtype) for frame in (native, other)]
     check_combinable("merge", [state, other_state], units=units)
     place = _unit_place(state, other_state, keys)
-    if asked.validate is not None and _VALIDATES.get(asked.validate) is not False:
+    if asked.validate not in (None, "m:m", "many_to_many"):
         msg = "merge(validate=...) of private frames would fail by what the rows are."
         raise NotProvedError(msg, step="merge(validate=)", hint="leave validate out.")
     names = name_columns(native.columns[:-1], other.columns[:-1], keys, asked.suffixes)
@@ -241,7 +241,7 @@ def _check_validate(validate: Any, *, unique: bool) -> None:
         raise NotProvedError(
             msg, step="merge(validate=)", hint='the public keys are checked by "m:1".'
         )
-    if validate not in _VALIDATES:
+    if not isinstance(validate, str) or validate not in _VALIDATES:
         msg = f"merge(validate=) is one of {', '.join(_VALIDATES)}, not {validate!r}."
         raise ParameterError(msg)
     if _VALIDATES[validate] and not unique:

@@ -43,6 +43,7 @@ DTYPES = {
     "c": "category",
     "t": "datetime64[s]",
     "d": "timedelta64[ns]",
+    "o": "object",
 }
 NUMBERS = ["x", "i", "f", "n", "b", "m", "a"]
 TABLE = pd.DataFrame(
@@ -79,6 +80,7 @@ def row(rng: random.Random, unit: float) -> dict[str, Any]:
         "c": maybe(rng.choice("pqr")),
         "t": maybe(rng.choice(["2024-02-29", "1970-01-01"])),
         "d": maybe(rng.choice(["1h", "-5min"])),
+        "o": rng.choice(["a", "b"]) if unit < 9 else rng.choice(["a", 1, None]),
     }
 
 
@@ -159,7 +161,7 @@ def proved(step: Step) -> Callable[[World], Outcome]:
     return run
 
 
-ANY_DTYPE = [name for name in DTYPES if name not in {"u", "k"}]
+ANY_DTYPE = [name for name in DTYPES if name not in {"u", "k", "o"}]
 PLAIN = [name for name in ANY_DTYPE if name != "c"]
 STEPS: dict[str, Step] = {
     **{

@@ -243,6 +243,7 @@ PUBLIC = dpframe.public(wards())
         (lambda f: f.merge(PUBLIC, on="k", validate="1:1"), NotProvedError),
         (lambda f: f.merge(PUBLIC, on="k", validate="one_to_many"), NotProvedError),
         (lambda f: f.merge(PUBLIC, on="k", validate="2:3"), ParameterError),
+        (lambda f: f.merge(PUBLIC, on="k", validate=["m:1"]), ParameterError),
         (lambda f: f.merge(PUBLIC, on="k", indicator=True), NotProvedError),
         (lambda f: f.merge(PUBLIC, on="k", left_index=True), NotProvedError),
         (lambda f: f.merge(PUBLIC, on="nobody"), ColumnNotFoundError),
@@ -283,6 +284,16 @@ def test_without_a_unit_public_keys_are_unique_and_private_frames_do_not_meet() 
     frame = people()
     with pytest.raises(NotProvedError, match="privacy unit"):
         frame.merge(frame, on="id")
+
+
+def test_a_key_of_python_objects_stays_one_whatever_the_objects_are() -> None:
+    for cells in (["u", "v", "u"], ["u", 2, "u"], [1, 2, 1]):
+        frame = pd.DataFrame({"id": pd.Series(cells, dtype=object), "x": [1, 2, 3]})
+        budget = dpframe.Accountant(epsilon=1)
+        one = PrivatePandas.attach(frame, budget, privacy_unit="id")
+        for how in ("inner", "left", "right", "outer"):
+            found = one.merge(one.query("x < 2"), on="id", how=how).detach()
+            assert found["id"].dtype == object
 
 
 def test_a_column_of_one_budget_is_not_merged_with_that_of_another() -> None:
