@@ -237,8 +237,8 @@ class UnitVerbs(PolarsFrame):
         >>> private = visits.dp.attach(
         ...     dpframe.Accountant(epsilon=1), privacy_unit="who"
         ... )
-        >>> private.group_by("who").agg(pl.col("cost").sum(), visits=pl.len()).schema
-        Schema({'who': Int64, 'cost': Float64, 'visits': UInt32})
+        >>> private.group_by("who").agg(pl.col("cost").sum(), visits=pl.len()).columns
+        ['who', 'cost', 'visits']
         """
         del maintain_order
         listed = expressions("group_by", by, named_by)
