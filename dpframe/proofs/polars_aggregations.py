@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 from dpframe.errors import NotProvedError
 from dpframe.proofs.polars_parts import step_text
-from dpframe.proofs.polars_tree import Node, build, head, items, pairs
+from dpframe.proofs.polars_tree import Node, build, head, items, pairs, reads
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -91,7 +91,7 @@ def without_missing(name: str, inner: Node) -> tuple[str, Node]:
             kept = {"predicate": condition, "truthy": _TRUE, "falsy": _NULL}
             return "count", {"Ternary": kept}
         chosen = {"predicate": condition, "truthy": value, "falsy": _NULL}
-        if name in _SKIPPING:
+        if name in _SKIPPING and reads(value):
             return name, {"Ternary": chosen}
     if kind == "Function" and pairs(body).get("function") in ("DropNulls", "DropNans"):
         value = items(pairs(body)["input"])[0]

@@ -40,8 +40,11 @@ def singly(node: Node, names: Mapping[str, Sequence[str]]) -> Iterator[Node]:
     names : mapping
         The columns of each selector, by its JSON text.
     """
-    spread = _spread(node, names)
-    counts = {len(names[text]) for text in _selectors(spread)}
+    yield from _each(_spread(node, names), names)
+
+
+def _each(node: Node, names: Mapping[str, Sequence[str]]) -> Iterator[Node]:
+    counts = {len(names[text]) for text in _selectors(node)}
     if len(counts) > 1:
         refuse(
             "It brings selections of different lengths together",
@@ -49,7 +52,7 @@ def singly(node: Node, names: Mapping[str, Sequence[str]]) -> Iterator[Node]:
             "name the columns, in an expression for each.",
         )
     for place in range(counts.pop() if counts else 1):
-        yield _nth(spread, names, place)
+        yield _nth(node, names, place)
 
 
 def _spread(node: Node, names: Mapping[str, Sequence[str]]) -> Node:
@@ -62,15 +65,7 @@ def _spread(node: Node, names: Mapping[str, Sequence[str]]) -> Node:
     body = pairs(inner.get("Function"))
     if not body or function_name(body) not in _SPREADING:
         return inner
-    flat = [
-        part
-        for given in items(body["input"])
-        for part in (
-            [{"Column": column} for column in names[json.dumps(given)]]
-            if _selects(given)
-            else [given]
-        )
-    ]
+    flat = [part for given in items(body["input"]) for part in _each(given, names)]
     return {"Function": {**body, "input": flat}}
 
 
