@@ -105,7 +105,7 @@ class PandasGroups(Generic[F]):
 
         Privacy
         -------
-        Costs nothing. Sums of floats are taken in steps of 2^-40, so that they do not
+        Costs nothing. Sums of floats are taken in steps of 2^-103, so that they do not
         depend on what other units there are.
 
         Examples

@@ -240,6 +240,8 @@ REFUSED: list[tuple[Callable[[Frame], Any], str, str]] = [
     (lambda f: f.group_by("u").agg(x.rank("min")), "list of ranks", ".over("),
     (lambda f: f.group_by("u").agg(x.max().over("u")), "inside an aggreg", "before"),
     (lambda f: f.group_by("u").agg(pl.lit(1).sum()), "literal", "pl.len()"),
+    (lambda f: f.group_by("u").agg(x.has_nulls()), "not offered", ".null_count() > 0"),
+    (lambda f: f.group_by("u").agg(x.max_by("i")), "tied rows", ".over(unit)"),
     (lambda f: f.group_by("u").agg(pl.col("l").max()), "not offered", "number"),
     (lambda f: f.group_by("u").agg(pl.col("l").n_unique()), "not offered", "number"),
     (lambda f: f.group_by("u").agg(i.sum().cast(pl.Int8)), "strict cast", "strict="),
@@ -266,6 +268,11 @@ REFUSED: list[tuple[Callable[[Frame], Any], str, str]] = [
     (lambda f: f.select(y=x.max().over("u", "l")), "not grouped by lists", "plain"),
     (
         lambda f: f.with_columns(u=pl.lit("q")).select(y=x.max().over("u")),
+        "no longer holds",
+        "before",
+    ),
+    (
+        lambda f: f.select("x", u="k").filter(x == x.max().over("u")),
         "no longer holds",
         "before",
     ),
