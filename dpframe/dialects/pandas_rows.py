@@ -31,7 +31,7 @@ from dpframe.errors import (
 )
 from dpframe.frame import UNIT, Step
 from dpframe.proofs.pandas import record
-from dpframe.proofs.pandas_kinds import is_missing, literal_kind
+from dpframe.proofs.pandas_kinds import is_missing, literal_kind, polars_dtype
 from dpframe.proofs.pandas_query import record_query
 from dpframe.proofs.pandas_recording import Recording, replay
 from dpframe.proofs.pandas_refusals import refuse_options
@@ -298,8 +298,8 @@ class RowVerbs(PandasFrame):
         after = frame.types()
         changed = [n for n in made if not _same_line(before[n], after[n])]
         state = self._state.forget(changed)
-        recast = [n for n in made if before[n] != after[n]]
-        if state.privacy_unit in recast:  # two of its values may have become one
+        unit = state.privacy_unit
+        if unit in made and not _keeps_apart(self._native[unit], native[unit]):
             state = replace(state, unit_visible=False)
         levels = {n: r.levels for n, r in made.items() if r.levels is not None}
         return frame.with_state(state.declare(domain=levels).after(step))
@@ -338,6 +338,19 @@ def _with_column(
     else:
         wider[name] = column
     return wider, text, levels
+
+
+def _keeps_apart(before: pd.Series[Any], after: pd.Series[Any]) -> bool:
+    """Whether a cast or a fill kept the values of two dtypes apart, by these alone.
+
+    Polars has one dtype for some of pandas' (instants by the second are held by the
+    millisecond, the shortest floats in 32 bits), and instants are held on the calendar.
+    """
+    dtype = polars_dtype(before.dtype)
+    if dtype.is_temporal():
+        return False
+    same = before.dtype == after.dtype
+    return same or (dtype == polars_dtype(after.dtype) and not dtype.is_float())
 
 
 def _same_line(before: pl.DataType, after: pl.DataType) -> bool:

@@ -373,3 +373,25 @@ def test_a_figure_in_each_row_needs_the_units_own_column() -> None:
     renamed = people().rename(columns={"id": "who"})
     found = renamed.assign(out=lambda d: d.groupby("who")["x"].transform("size"))
     assert list(found.detach()["out"]) == [2, 2, 1, 3, 3, 3]
+
+
+@pytest.mark.parametrize(
+    ("unit", "cast", "kept"),
+    [
+        ("int64", "Int64", True),
+        ("int64", "int64", True),
+        ("int64", "float64", False),
+        ("str", "string", True),
+        ("float64", "float64", True),
+        ("float64", "float32", False),
+        ("float32", "float16", False),
+        ("datetime64[ms]", "datetime64[s]", False),
+    ],
+)
+def test_a_cast_that_may_make_one_of_two_units_ends_grouping_by_them(
+    unit: str, cast: str, kept: Any
+) -> None:
+    frame = pd.DataFrame({"id": pd.Series([1, 2]).astype(unit), "x": [1, 2]})
+    recast = people(frame).astype({"id": cast})
+    assert recast.private_state.unit_visible is kept
+    assert people(frame[["id", "x"]]).fillna({"x": 0}).private_state.unit_visible
