@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 
 
 class PrivatePandas(RowVerbs, UnitVerbs):
-    """A pandas frame that only row-local steps and paid releases can be made from.
+    """A pandas frame that only proved steps and paid releases can be made from.
 
-    Verbs take pandas' own arguments; what could mix rows is refused when it is
+    Verbs take pandas' own arguments; what could mix units is refused when it is
     written, before a row is read. Index labels never matter: rows are taken by
     position, and every step numbers them anew.
 
