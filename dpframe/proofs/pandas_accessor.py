@@ -36,8 +36,8 @@ class RecordedAccessor:
 
     __slots__ = ("_column", "_unwrap", "_wrap")
 
-    name: str = ""
-    kinds: frozenset[Kind] = frozenset()
+    _name: str = ""
+    _kinds: frozenset[Kind] = frozenset()
 
     def __init__(
         self,
@@ -48,26 +48,26 @@ class RecordedAccessor:
         self._column = column
         self._wrap = wrap
         self._unwrap = unwrap
-        if column.kind not in self.kinds:
-            raise unsuited(f"{column.text}.{self.name}", column)
+        if column.kind not in self._kinds:
+            raise unsuited(f"{column.text}.{self._name}", column)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        raise not_elementwise(name, f".{self.name}")
+        raise not_elementwise(name, f".{self._name}")
 
     def __iter__(self) -> NoReturn:
         raise not_a_value("iteration")
 
     def _call(self, name: str, args: Any, options: Any) -> Any:
         """Record a method that pandas has value by value."""
-        text = f"{self._column.text}.{self.name}.{name}"
+        text = f"{self._column.text}.{self._name}.{name}"
         for value in (*args, *options.values()):
             _check_argument(value, step=text)
         shown = [*map(repr, args), *(f"{k}={v!r}" for k, v in options.items())]
 
         def compute(rows: Any) -> Any:
-            return getattr(getattr(rows, self.name), name)(*args, **options)
+            return getattr(getattr(rows, self._name), name)(*args, **options)
 
         step = f"{text}({', '.join(shown)})"
         return self._wrap(record_step(step, compute, self._column))
@@ -79,8 +79,8 @@ class RecordedText(RecordedAccessor):
 
     __slots__ = ()
 
-    name = "str"
-    kinds = frozenset({Kind.TEXT})
+    _name = "str"
+    _kinds = frozenset({Kind.TEXT})
 
     def __getattr__(self, name: str) -> Any:
         if name not in TEXT_METHODS:
@@ -165,8 +165,8 @@ class RecordedTimes(RecordedAccessor):
 
     __slots__ = ()
 
-    name = "dt"
-    kinds = frozenset({Kind.DATE, Kind.DATETIME, Kind.DURATION})
+    _name = "dt"
+    _kinds = frozenset({Kind.DATE, Kind.DATETIME, Kind.DURATION})
 
     def __getattr__(self, name: str) -> Any:
         if name not in TIME_PARTS:

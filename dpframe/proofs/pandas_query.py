@@ -22,7 +22,7 @@ from dpframe.errors import (
     ParameterError,
     ParameterTypeError,
 )
-from dpframe.proofs.pandas_accessor import RecordedAccessor, RecordedText
+from dpframe.proofs.pandas_accessor import RecordedAccessor, RecordedText, RecordedWeeks
 from dpframe.proofs.pandas_column import RecordedColumn
 from dpframe.proofs.pandas_kinds import literal_kind
 from dpframe.proofs.pandas_rules import ARITHMETIC, COMPARISONS, LOGIC
@@ -160,7 +160,18 @@ _COMPARE: Final[dict[type, Callable[..., Any]]] = {
 }
 
 
-_OWNERS: Final = (RecordedColumn, RecordedAccessor, RecordedLists)
+_FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
+    **{
+        name: getattr(np, name)
+        for name in (
+            *("sin", "cos", "tan", "arcsin", "arccos", "arctan", "sinh", "cosh"),
+            *("tanh", "arcsinh", "arccosh", "arctanh", "exp", "expm1", "log"),
+            *("log1p", "log10", "sqrt", "floor", "ceil"),
+        )
+    },
+    "abs": abs,
+}
+_OWNERS: Final = (RecordedColumn, RecordedAccessor, RecordedLists, RecordedWeeks)
 
 
 class _Reader:
@@ -307,7 +318,17 @@ class _Reader:
         parts = (node.slice.lower, node.slice.upper, node.slice.step)
         return owner[slice(*(None if p is None else self.read(p) for p in parts))]
 
+    def _function(self, node: ast.Call) -> Any:
+        """Apply a mathematical function to one column, as pandas' grammar has it."""
+        name = getattr(node.func, "id", "")
+        function = _FUNCTIONS.get(name)
+        if function is None or len(node.args) != 1 or node.keywords:
+            raise _refused(f"the function {ast.unparse(node.func)}")
+        return function(self._column(node.args[0], name))
+
     def _call(self, node: ast.Call) -> Any:
+        if isinstance(node.func, ast.Name):
+            return self._function(node)
         if not isinstance(node.func, ast.Attribute):
             raise _refused(f"the function {ast.unparse(node.func)}")
         if any(isinstance(each, ast.Starred) for each in node.args):

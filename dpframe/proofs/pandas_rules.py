@@ -55,6 +55,8 @@ LOGIC: Final[dict[str, Callable[..., Any]]] = {
 def binary(symbol: str, left: Any, right: Any) -> Recording:
     """Record a comparison, arithmetic or logic of columns and public scalars."""
     text = f"({text_of(left)} {symbol} {text_of(right)})"
+    if symbol in COMPARISONS:
+        left, right = time_beside(right, left), time_beside(left, right)
     left, right = operand(left, step=text), operand(right, step=text)
     kinds = (kind_of(left), kind_of(right))
     if symbol in COMPARISONS:
@@ -75,6 +77,33 @@ def binary(symbol: str, left: Any, right: Any) -> Recording:
     if symbol == "**":
         _check_power(text, left, right)
     return record_step(text, ARITHMETIC[symbol], left, right)
+
+
+def time_beside(column: Any, value: Any) -> Any:
+    """Read text that is compared with times, as pandas does: in the column's zone.
+
+    Raises
+    ------
+    ParameterError
+        If it is no time.
+    """
+    if not isinstance(value, str) or not isinstance(column, Recording):
+        return value
+    kind = kind_of(column)
+    if kind not in TIMES:
+        return value
+    read: Any = pd.Timedelta if kind is Kind.DURATION else pd.Timestamp
+    try:
+        found = read(value)
+        zone = zone_of(column)
+        if zone is not None and found.tzinfo is None:
+            found = found.tz_localize(zone)
+    except (ValueError, OverflowError):  # of pandas' own, all of them
+        found = pd.NaT
+    if found is pd.NaT:
+        msg = f"{value!r} is no time to compare {column.text} with."
+        raise ParameterError(msg, hint='write it like "2024-02-29 12:00" or "90min".')
+    return found
 
 
 def operand(value: Any, *, step: str) -> Any:
