@@ -413,6 +413,15 @@ def _add_operators() -> None:
             setattr(RecordedColumn, name, plain)
             setattr(RecordedColumn, f"r{name}", swapped)
     RecordedColumn.div = RecordedColumn.divide = RecordedColumn.truediv  # type: ignore[attr-defined]
+
+    def both(self: RecordedColumn, other: Any) -> tuple[RecordedColumn, ...]:
+        return self // other, self % other
+
+    def swapped_both(self: RecordedColumn, other: Any) -> tuple[RecordedColumn, ...]:
+        return other // self, other % self
+
+    RecordedColumn.divmod = RecordedColumn.__divmod__ = both  # type: ignore[attr-defined]
+    RecordedColumn.rdivmod = RecordedColumn.__rdivmod__ = swapped_both  # type: ignore[attr-defined]
     RecordedColumn.multiply = RecordedColumn.mul  # type: ignore[attr-defined]
     RecordedColumn.subtract = RecordedColumn.sub  # type: ignore[attr-defined]
     RecordedColumn.rdiv = RecordedColumn.rtruediv  # type: ignore[attr-defined]
