@@ -92,7 +92,7 @@ AGGREGATES = [
         [pl.col("zper", "female")],
         [pl.selectors.by_name("year", "zper")],
     ],
-    ids=str,
+    ids=["unit", "two", "a list", "renamed", "several at once", "selector"],
 )
 def test_aggregations_are_those_of_polars(keys: list[Any]) -> None:
     private = attached(hie(), privacy_unit="zper")
