@@ -135,6 +135,7 @@ class RecordedText(RecordedAccessor):
 
     def findall(self, pat: Any, flags: int = 0) -> RecordedLists:
         """Find all matches; take them by `.str[i]`."""
+        _check_groups(pat)
         return self._lists("findall", pat, {"flags": flags})
 
     def join(self, sep: Any) -> Any:
@@ -293,16 +294,38 @@ _PLAIN: Final = (str, int, bool, type(None), re.Pattern)
 
 def _check_argument(value: Any, *, step: str) -> None:
     plain = isinstance(value, _PLAIN) or is_missing(value)
+    texts: list[Any] = [value]
     if isinstance(value, tuple):
-        plain = all(isinstance(part, str) for part in value)
+        texts = list(value)
+        plain = all(isinstance(part, str) for part in texts)
     if isinstance(value, dict):
+        texts = [*value, *value.values()]
         plain = all(map(_is_replacement, value.keys(), value.values()))
     if not plain:
         msg = f"A {type(value).__name__} cannot be an argument of {step}."
         raise NotProvedError(msg, step=step, hint="write text or a whole number.")
+    if any(isinstance(text, str) and _HALF.search(text) for text in texts):
+        msg = f"{step} has half a character in its text, which some columns lack."
+        raise ParameterError(msg)
+
+
+_HALF: Final = re.compile("[\ud800-\udfff]")
+"""Code points that stand for no character: Arrow fails on them."""
+
+
+def _check_groups(pattern: Any) -> None:
+    """Refuse patterns whose matches are several texts each."""
+    try:
+        groups = re.compile(pattern).groups
+    except (re.error, TypeError):
+        groups = 0  # trying it on made-up rows says what is wrong
+    if groups > 1:
+        msg = f".str.findall({pattern!r}) gives several texts for each match."
+        raise NotProvedError(msg, step="findall", hint="write one group in it.")
 
 
 def _is_replacement(old: Any, new: Any) -> bool:
     """Whether a letter or text may be replaced by this, wherever it occurs."""
     letter = isinstance(new, int) and 0 <= new <= sys.maxunicode
+    letter = letter and not _HALF.match(chr(new))
     return isinstance(old, (str, int)) and (letter or isinstance(new, str | None))

@@ -25,6 +25,7 @@ from dpframe.proofs.pandas_rules import (
     time_unit,
     unsuited,
 )
+from dpframe.public import Public
 from dpframe.values import Kind, listed_values
 
 if TYPE_CHECKING:
@@ -82,6 +83,8 @@ def cut_column(
 
 
 def _edges(column: Recording, bins: object, *, step: str) -> list[Any]:
+    if isinstance(bins, Public):
+        bins = bins.__public_value__()
     if isinstance(bins, int | np.integer):
         msg = f"{step} would find its bins in the rows: a number of bins spans them."
         hint = "write the edges out: bins=[0, 18, 65]."

@@ -59,6 +59,7 @@ def binary(symbol: str, left: Any, right: Any) -> Recording:
         left, right = time_beside(right, left), time_beside(left, right)
     left, right = operand(left, step=text), operand(right, step=text)
     kinds = (kind_of(left), kind_of(right))
+    check_storage(text, left, right)
     if symbol in COMPARISONS:
         return _compare(text, symbol, left, right)
     if symbol in LOGIC:
@@ -104,6 +105,20 @@ def time_beside(column: Any, value: Any) -> Any:
         msg = f"{value!r} is no time to compare {column.text} with."
         raise ParameterError(msg, hint='write it like "2024-02-29 12:00" or "90min".')
     return found
+
+
+def check_storage(text: str, *operands: Any) -> None:
+    """Refuse texts that Python holds beside texts that Arrow holds.
+
+    Python may hold half a character, on which Arrow fails.
+    """
+    texts = [o for o in operands if isinstance(o, Recording) and o.kind is Kind.TEXT]
+    storages = {str(getattr(each.dtype, "storage", None)) for each in texts}
+    if len(storages) > 1:
+        msg = f"{text} mixes texts that {' and '.join(sorted(storages))} hold."
+        raise NotProvedError(
+            msg, step=text, hint='cast both by .astype("string[python]").'
+        )
 
 
 def operand(value: Any, *, step: str) -> Any:

@@ -14,7 +14,7 @@ import pandas as pd
 from dpframe.errors import NotProvedError, ParameterTypeError
 from dpframe.proofs.pandas_recording import Recording, record_step
 from dpframe.proofs.pandas_refusals import not_a_value, not_elementwise
-from dpframe.proofs.pandas_rules import text_of, unsuited
+from dpframe.proofs.pandas_rules import check_storage, text_of, unsuited
 from dpframe.values import Kind
 
 if TYPE_CHECKING:
@@ -52,6 +52,8 @@ def join_columns(
     if not others:
         msg = f"{step} would join the texts of all rows."
         raise NotProvedError(msg, step="cat", hint="give it another column.")
+
+    check_storage(step, column, *others)
 
     def compute(rows: Any, *more: Any) -> Any:
         return _texts(rows.str.cat(list(more), sep=sep, na_rep=na_rep), rows)

@@ -20,6 +20,7 @@ import pandas as pd
 from pandas.tseries.frequencies import to_offset
 
 from dpframe.errors import NotProvedError, ParameterError, ParameterTypeError
+from dpframe.proofs.pandas_kinds import on_calendar
 from dpframe.proofs.pandas_recording import record_step
 from dpframe.proofs.pandas_rules import TICKS, time_unit, unsuited, zone_of
 from dpframe.values import Kind
@@ -59,6 +60,7 @@ def round_times(
         found = pd.Series(moved, index=rows.index)
         if zone is None:
             return found
+        found = on_calendar(found)
         if not changes:
             return found.dt.tz_localize(zone)
         return found.dt.tz_localize(zone, ambiguous="NaT", nonexistent=nonexistent)

@@ -177,6 +177,10 @@ def same(d: Any, name: str) -> Any:
     return d[f"{name}{SECOND}"]
 
 
+def texts(d: Any, name: str) -> Any:
+    return d["str" if name == "string[python]" else "string[python]"]
+
+
 def holds(d: Any, name: str) -> Any:
     return d[f"{name}{SECOND}"].notna()
 
@@ -187,7 +191,19 @@ def floats(d: Any, _: str) -> Any:
 
 FIRST = pd.Timestamp("2020-02-29")
 ARGUMENTS: dict[str, list[Argument]] = {
-    "other": [same, floats, 1, 0, -2.5, True, "a", FIRST, pd.Timedelta("1h"), None],
+    "other": [
+        same,
+        floats,
+        texts,
+        1,
+        0,
+        -2.5,
+        True,
+        "a",
+        FIRST,
+        pd.Timedelta("1h"),
+        None,
+    ],
     "left": [same, 0, "a", FIRST, pd.Timedelta(0)],
     "right": [same, 7, "b", pd.Timestamp("2021-01-01"), pd.Timedelta("1D")],
     "lower": [None, 0, -1.5, FIRST, pd.Timedelta(0), same],
@@ -223,23 +239,23 @@ ARGUMENTS: dict[str, list[Argument]] = {
     "errors": ["raise", "ignore"],
     "regex": [False, True],
     "pat": ["a", "(", r"(\d)", r"[a-z]+", "", re.compile("b")],
-    "repl": ["", r"\g<0>x", r"\9", "x"],
+    "repl": ["", r"\g<0>x", r"\9", "x", "\ud800"],
     "sub": ["a", ""],
     "sep": [",", "", None],
-    "others": [same, None],
+    "others": [same, texts, None],
     "na_rep": [None, "-"],
     "join": ["left", "outer"],
     "prefix": ["a", ""],
     "suffix": ["a", ""],
     "width": [0, 1, 5],
     "side": ["left", "both"],
-    "fillchar": ["*"],
+    "fillchar": ["*", "\ud800"],
     "start": [None, 1, -1],
     "stop": [None, 2],
     "step": [None, -1, 2],
     "i": [0, -1, 3],
     "form": ["NFC", "NFKD", "nope"],
-    "table": [{97: "b", 98: None}, {98: 2**21}, {98: 1.5}],
+    "table": [{97: "b", 98: None}, {98: 2**21}, {98: 1.5}, {98: 0xD800}],
     "repeats": [0, 2],
     "to_strip": [None, "a "],
     "na": [False, True],
@@ -248,7 +264,7 @@ ARGUMENTS: dict[str, list[Argument]] = {
     "expand": [False, True],
     "n": [-1, 1],
     "encoding": ["utf-8"],
-    "freq": ["D", "h", "7min", "ME", "1ns", pd.Timedelta("1D"), "100000D"],
+    "freq": ["D", "100000D", "h", "7min", "ME", "1ns", pd.Timedelta("1D")],
     "ambiguous": ["raise", "NaT", "infer"],
     "nonexistent": ["raise", "NaT", "shift_forward", "shift_backward"],
     "tz": ["UTC", "Asia/Tokyo", "America/New_York", None, dt.UTC],
@@ -398,6 +414,7 @@ def parts(name: str) -> Iterator[tuple[str, Step]]:
             lambda d, s=sep: d[name].str.partition(s, expand=False).str[2],
         )
         yield f"find {sep}", lambda d, s=sep: d[name].str.findall(s).str.len()
+        yield f"pair {sep}", lambda d, s=sep: d[name].str.findall(f"({s})(.)").str[0]
         yield f"find0 {sep}", lambda d, s=sep: d[name].str.findall(s).str[0]
         yield f"join {sep}", lambda d, s=sep: d[name].str.split(s).str.join("-")
     yield "letters", lambda d: d[name].str[::-1]

@@ -493,3 +493,48 @@ def test_isin_of_an_instant_between_two_ticks_finds_none() -> None:
     schema = Schema(dtypes=dict(native.dtypes))
     recording = record(lambda df: df["t"].isin(half), schema, what="step")
     assert replay(recording, native).tolist() == [False, True]
+
+
+HALF = pd.DataFrame(
+    {
+        "a": pd.Series(["ab", "b", None], dtype="str"),
+        "p": pd.Series(["ab\ud800", "b", None], dtype="string[python]"),
+    }
+)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda d: d.a + d.p,
+        lambda d: d.p == d.a,
+        lambda d: d.a.str.cat(d.p),
+        lambda d: d.a.where(d.a.notna(), d.p),
+        lambda d: d.a.str.replace("b", "\ud800", regex=True, flags=2),
+        lambda d: d.a.str.translate({98: 0xD800}),
+        lambda d: d.a.str.pad(2, fillchar="\ud800"),
+        lambda d: d.a.str.findall("(a)(b)").str[0],
+    ],
+)
+def test_text_that_only_some_columns_hold_is_refused(step: Any) -> None:
+    schema = Schema(dtypes=HALF.dtypes.to_dict())
+    with pytest.raises(DPFrameError) as caught:
+        record(step, schema, what="step")
+    assert not isinstance(caught.value, EvaluationError)
+
+
+def test_texts_are_joined_once_python_holds_both() -> None:
+    schema = Schema(dtypes=HALF.dtypes.to_dict())
+    step = record(lambda d: d.a.astype("string[python]") + d.p, schema, what="step")
+    assert replay(step, HALF).tolist()[:2] == ["abab\ud800", "bb"]
+
+
+def test_rounding_up_beyond_the_calendar_fails_on_no_value() -> None:
+    native = pd.DataFrame({"zoned": FAR["zoned"]})
+    schema = Schema(dtypes=dict(native.dtypes))
+    step = record(
+        lambda d: d.zoned.dt.ceil("100000D", "NaT", "shift_forward"),
+        schema,
+        what="step",
+    )
+    assert replay(step, native).notna().all()
