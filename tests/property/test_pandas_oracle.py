@@ -10,6 +10,7 @@ import pandas as pd
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import dpframe
 from dpframe.dialects.pandas import PrivatePandas
 from dpframe.errors import DPFrameError, EvaluationError
 from dpframe.privacy.accountant import Accountant
@@ -79,6 +80,21 @@ UNARY: dict[str, Callable[[Any], Any]] = {
     "year": lambda x: x.dt.year,
     "seconds": lambda x: x.dt.total_seconds(),
     "coarse": lambda x: x.astype("datetime64[s]"),
+    "bin": lambda x: dpframe.cut(x, [-1, 0, 7, 2**53 + 1]),
+    "bin code": lambda x: dpframe.cut(x, [0.5, 9], labels=False, right=False),
+    "either": lambda x: dpframe.where(x > 1, x, None),
+    "words": lambda x: dpframe.where(x.isna(), "none", "some"),
+    "look up": lambda x: x.map({1: 2, 7: None, 0: 2**53 + 1}),
+    "spell": lambda x: x.map({"a": "x", "Bb": "y"}),
+    "replace": lambda x: x.replace({1: 0, 7: 1}),
+    "number": lambda x: dpframe.to_numeric(x.astype("str")),
+    "read": lambda x: dpframe.to_datetime(x.astype("str"), format="%Y"),
+    "part": lambda x: x.str.split("a").str[-1],
+    "month": lambda x: x.dt.month_name(),
+    "week": lambda x: x.dt.isocalendar().week,
+    "day": lambda x: x.dt.floor("D"),
+    "after": lambda x: x > "2000-01-01",
+    "cases": lambda x: x.case_when([(x > 1, 0), (x.isna(), x)]),
     "mean": lambda x: x - x.mean(),
     "shift": lambda x: x.shift(),
 }
@@ -123,7 +139,7 @@ ACCEPTED: list[int] = []
 
 
 @settings(
-    max_examples=400,
+    max_examples=500,
     deadline=None,
     derandomize=True,
     database=None,
