@@ -19,6 +19,8 @@ from dpframe.proofs.pandas_rules import NUMBERS, cast_column, unsuited
 from dpframe.values import Kind
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dpframe.proofs.pandas_recording import Recording
 
 _DIRECTIVE: Final = re.compile(r"%(.)", re.DOTALL)
@@ -34,15 +36,21 @@ def parse_number(column: Recording) -> Recording:
         raise unsuited(step, column)
 
     def read(rows: Any) -> Any:
-        values = rows.to_numpy(dtype=object)
-        numbers = np.fromiter(map(_number, values), np.float64, len(values))
-        return pd.Series(numbers, index=rows.index)
+        return _each_text(
+            rows, lambda texts: pd.Series([_number(t) for t in texts], dtype="float64")
+        )
 
     return record_step(step, read, column)
 
 
-def _number(text: object) -> float:
-    if not isinstance(text, str) or "_" in text:
+def _each_text(rows: Any, read: Callable[[Any], Any]) -> Any:
+    """Read each text once, however many rows hold it."""
+    places, texts = pd.factorize(rows.to_numpy(dtype=object))
+    return read(texts).reindex(places).set_axis(rows.index)
+
+
+def _number(text: str) -> float:
+    if "_" in text:
         return np.nan
     try:
         return float(text)
@@ -69,17 +77,15 @@ def parse_time(column: Recording, form: object, *, utc: bool) -> Recording:
     if column.kind is not Kind.TEXT:
         raise unsuited(step, column)
 
-    def read(rows: Any) -> Any:
-        words = rows.to_numpy(dtype=object)
-        texts = np.array([_plain(word) for word in words], dtype=object)
+    def parse(texts: Any) -> Any:
+        plain = pd.Series([_plain(text) for text in texts], dtype=object)
         found: Any = pd.to_datetime(
-            pd.Series(texts, index=rows.index, dtype=object),
-            format=form,
-            errors="coerce",
-            utc=utc,
-            cache=False,
+            plain, format=form, errors="coerce", utc=utc, cache=False
         )
         return found.dt.as_unit("us")
+
+    def read(rows: Any) -> Any:
+        return _each_text(rows, parse)
 
     example = dt.datetime(2001, 2, 3, 4, 5, 6, 7, tzinfo=dt.UTC).strftime(form)
     try:
@@ -110,9 +116,9 @@ def _check_format(form: str, *, step: str, utc: bool) -> None:
 _FINE: Final = re.compile(r"(\.[0-9]{6})[0-9]+")
 
 
-def _plain(word: object) -> str | None:
+def _plain(word: str) -> str | None:
     """Return text as pandas may read it: "now" is no time of a row's own."""
-    if not isinstance(word, str) or _WORD.fullmatch(word):
+    if _WORD.fullmatch(word):
         return None
     return _FINE.sub(r"\1", word)
 
