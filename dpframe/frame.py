@@ -31,6 +31,14 @@ carries a constant there, so that every frame keeps its rows whatever is selecte
 """
 
 
+def is_reserved(name: object) -> bool:
+    """Return whether a column name is kept for hidden columns.
+
+    All that begin like `UNIT` are: steps need names that no visible column has.
+    """
+    return isinstance(name, str) and name.startswith(UNIT)
+
+
 class Step(str):
     """One proved step, in public words.
 

@@ -28,7 +28,7 @@ from dpframe.errors import (
     ParameterError,
     ParameterTypeError,
 )
-from dpframe.frame import UNIT, State, Step
+from dpframe.frame import UNIT, State, Step, is_reserved
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -190,6 +190,6 @@ def _check_attached(frame: object) -> None:
     if isinstance(frame.columns, pd.MultiIndex):
         msg = "Columns with several levels cannot be attached."
         raise ParameterTypeError(msg, hint="flatten them to one name each first.")
-    if UNIT in frame.columns:
-        msg = f"The column name {UNIT!r} is reserved."
+    for name in filter(is_reserved, frame.columns):
+        msg = f"The column name {name!r} is reserved."
         raise ParameterError(msg, hint="rename it before attaching.")

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from dpframe.tally import Contribution, KeyAxis
 
 _HOST: Final = "pandas DataFrame"
-_ROW: Final = "__dpframe_row__"
+_ROW: Final = f"{UNIT}row__"
 
 
 class PandasFrame(PrivateFrame):

@@ -26,7 +26,7 @@ from dpframe.errors import (
     ParameterError,
     ParameterTypeError,
 )
-from dpframe.frame import UNIT
+from dpframe.frame import is_reserved
 from dpframe.proofs.pandas_kinds import polars_dtype
 
 if TYPE_CHECKING:
@@ -227,7 +227,7 @@ class PandasGroups(Generic[F]):
     def _figures(self, pairs: Mapping[str, tuple[str | None, str]]) -> F:
         figures: dict[str, Figure] = {}
         for name, (column, asked) in pairs.items():
-            if name in self._grouping.keys or name == UNIT:
+            if name in self._grouping.keys or is_reserved(name):
                 msg = f"The figure {name!r} has the name of a key."
                 raise ParameterError(msg, hint='name it: agg(total=("x", "sum")).')
             host = None if column is None else self._dtypes[column]

@@ -36,7 +36,7 @@ from dpframe.dialects.pandas_merge_names import (
     name_columns,
 )
 from dpframe.errors import NotProvedError, ParameterError, ParameterTypeError
-from dpframe.frame import UNIT, Step
+from dpframe.frame import UNIT, Step, is_reserved
 from dpframe.proofs.pandas_kinds import column_kind, polars_dtype
 
 if TYPE_CHECKING:
@@ -198,8 +198,8 @@ def _public_table(right: Public) -> pd.DataFrame:
     if isinstance(columns, pd.MultiIndex) or not texts or columns.has_duplicates:
         msg = "The columns of a public frame to merge need distinct names, as text."
         raise ParameterTypeError(msg, hint="rename them first.")
-    if UNIT in columns:
-        msg = f"The column name {UNIT!r} is reserved."
+    for name in filter(is_reserved, columns):
+        msg = f"The column name {name!r} is reserved."
         raise ParameterError(msg, hint="rename it first.")
     for name in columns:
         column_kind(str(name), table[name].dtype)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
 
 from dpframe.declare import no_such_column
 from dpframe.errors import ParameterError, ParameterTypeError
+from dpframe.frame import is_reserved
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -111,6 +113,9 @@ def name_columns(
         {str(name): f"{name}{suffix}" for name in both} if suffix else dict[str, str]()
         for suffix in pair
     )
+    for name in filter(is_reserved, chain(*(names.values() for names in renamed))):
+        msg = f"The suffixes {pair} give the name {name!r}, which is reserved."
+        raise ParameterError(msg, hint="choose other suffixes.")
     after = [
         {*side, *names.values()} - names.keys()
         for side, names in zip(columns, renamed, strict=True)

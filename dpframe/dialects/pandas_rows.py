@@ -29,7 +29,7 @@ from dpframe.errors import (
     ParameterError,
     ParameterTypeError,
 )
-from dpframe.frame import UNIT, Step
+from dpframe.frame import UNIT, Step, is_reserved
 from dpframe.proofs.pandas import record
 from dpframe.proofs.pandas_kinds import is_missing, literal_kind, polars_dtype
 from dpframe.proofs.pandas_query import record_query
@@ -181,7 +181,7 @@ class RowVerbs(PandasFrame):
         for name in names if errors == "raise" else present:
             self._checked(name)
         for new in present.values():
-            if not isinstance(new, str) or new == UNIT:
+            if not isinstance(new, str) or is_reserved(new):
                 msg = f"rename needs text for new names, not {new!r}."
                 raise ParameterTypeError(msg)
         texts = cast("dict[str, str]", present)
@@ -312,7 +312,7 @@ def _with_column(
 
     It goes before the hidden column.
     """
-    if name == UNIT or name in duplicates(native):
+    if is_reserved(name) or name in duplicates(native):
         msg = f"assign cannot write column {name!r}."
         raise ParameterError(msg, hint="choose another name.")
     made, levels = value, None

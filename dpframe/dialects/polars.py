@@ -18,7 +18,7 @@ from dpframe.dialects.polars_units import UnitVerbs
 from dpframe.dialects.shared import check_accountant
 from dpframe.dialects.trusted import check_same_class, check_unit_visible, trusting
 from dpframe.errors import ParameterError, ParameterTypeError
-from dpframe.frame import UNIT, State, Step
+from dpframe.frame import UNIT, State, Step, is_reserved
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -99,10 +99,10 @@ class PrivatePolars(RowVerbs, UnitVerbs, Generic[N]):
         """Return native rows under a state, their unit taken from its column."""
         native = frame.clone().lazy() if isinstance(frame, pl.DataFrame) else frame
         types = native.collect_schema()
-        if UNIT in types:
-            msg = f"A column is named {UNIT!r}, which is reserved."
-            raise ParameterError(msg, hint="rename it before attaching.")
         for name, dtype in types.items():
+            if is_reserved(name):
+                msg = f"A column is named {name!r}, which is reserved."
+                raise ParameterError(msg, hint="rename it before attaching.")
             if isinstance(dtype, pl.Object):
                 msg = f"Column {name!r} holds Python objects, which Polars cannot read."
                 raise ParameterTypeError(

@@ -17,7 +17,7 @@ from dpframe.errors import (
     ParameterError,
     ParameterTypeError,
 )
-from dpframe.frame import UNIT
+from dpframe.frame import is_reserved
 from dpframe.proofs.polars import prove
 from dpframe.proofs.polars_parts import first_line
 from dpframe.proofs.polars_sample import sample_rows
@@ -146,10 +146,11 @@ def _made_up(
 
 
 def check_names(names: Iterable[str]) -> None:
-    """Refuse the reserved name of the hidden column."""
-    if UNIT in names:
-        msg = f"A column cannot be named {UNIT!r}, which is reserved."
-        raise ParameterError(msg)
+    """Refuse the reserved names of hidden columns."""
+    for name in names:
+        if is_reserved(name):
+            msg = f"A column cannot be named {name!r}, which is reserved."
+            raise ParameterError(msg)
 
 
 def carried(state: State, sources: Mapping[str, str]) -> State:

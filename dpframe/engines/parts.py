@@ -14,7 +14,7 @@ from dpframe.tally import Per
 if TYPE_CHECKING:
     from dpframe.tally import Contribution, KeyAxis
 
-PART: Final = "__dpframe_part__"
+PART: Final = f"{UNIT}part__"
 
 
 def in_parts(plan: pl.LazyFrame, axis: KeyAxis, units: Contribution) -> pl.LazyFrame:

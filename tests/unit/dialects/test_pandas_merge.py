@@ -17,6 +17,7 @@ from dpframe.errors import (
     ParameterError,
     ParameterTypeError,
 )
+from dpframe.frame import UNIT
 from dpframe.testing import recording
 
 
@@ -299,3 +300,12 @@ def test_a_key_of_python_objects_stays_one_whatever_the_objects_are() -> None:
 def test_a_column_of_one_budget_is_not_merged_with_that_of_another() -> None:
     with pytest.raises(NotProvedError, match="budgets"):
         units().merge(units(), on="id")
+
+
+def test_no_suffix_makes_a_name_that_hidden_columns_have() -> None:
+    start, end = UNIT[:9], UNIT[9:]
+    frame = people().rename(columns={"x": start})
+    table = dpframe.public(wards().rename(columns={"x": start}))
+    for suffixes in ((end, "_y"), ("_x", end)):
+        with pytest.raises(ParameterError, match="reserved"):
+            frame.merge(table, on="k", suffixes=suffixes)

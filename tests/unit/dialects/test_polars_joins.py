@@ -487,6 +487,20 @@ def test_the_reserved_name_comes_in_by_no_join(visits: Frame) -> None:
         both.join(dpframe.public(table), on="ward", suffix=end)
 
 
+def test_no_column_can_stand_in_for_the_unit_while_frames_are_joined() -> None:
+    name = f"{UNIT}right__"  # what the other unit is called in a full join
+    raw = pl.DataFrame({"id": [1, 2], name: [7, 7]})
+    with pytest.raises(ParameterError, match="reserved"):
+        raw.dp.attach(dpframe.Accountant(epsilon=1), privacy_unit="id")
+    renamed = raw.rename({name: "x"}).dp.attach(
+        dpframe.Accountant(epsilon=1), privacy_unit="id"
+    )
+    with pytest.raises(ParameterError, match="reserved"):
+        renamed.rename({"x": name})
+    with pytest.raises(ParameterError, match="reserved"):
+        renamed.with_columns(pl.lit(7).alias(name))
+
+
 def column(dtype: Any, *cells: Any) -> pl.Series:
     """Return a column with these cells and a missing one."""
     return pl.Series("k", [*cells, None], dtype=dtype)
