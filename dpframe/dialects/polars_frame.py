@@ -115,9 +115,17 @@ class PolarsFrame(PrivateFrame):
             if isinstance(self._types[column.name], pl.Null)
         ]
         marked = in_parts(self._native.with_columns(typed), axis, units)
+        as_before = [
+            pl.lit(None).alias(name)
+            for name, dtype in self._types.items()
+            if isinstance(dtype, pl.Null)
+        ]
+        visible = pl.selectors.by_name(*self._types)
         return [
             self._made(
-                marked.filter(pl.col(PART) == place).select(*self._types, UNIT),
+                marked.filter(pl.col(PART) == place)
+                .with_columns(as_before)
+                .select(visible, UNIT),
                 self._state,
                 self._types,
             )

@@ -226,7 +226,8 @@ def _fold(plan: pl.LazyFrame, tally: Tally) -> Array:
 
     def take(batch: pl.DataFrame) -> None:
         for part in batch.iter_slices(BATCH):
-            arrays = {name: part[name].to_numpy() for name in part.columns}
+            read = [name for name in part.columns if name != UNIT]  # it only counts
+            arrays = {name: part[name].to_numpy() for name in read}
             values = [arrays[name] for name in names]
             if scaled_here:
                 values = _scaled(tally, values)

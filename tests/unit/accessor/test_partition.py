@@ -11,6 +11,8 @@ import polars as pl
 import pytest
 
 import dpframe
+from dpframe.engines.parts import PART
+from dpframe.frame import UNIT
 from dpframe.testing import recording
 
 if TYPE_CHECKING:
@@ -211,3 +213,37 @@ def test_a_column_of_nothing_but_missing_values_has_empty_parts(host: Host) -> N
         "ward", keys=KEYS
     )
     assert counts(parts) == [0, 0, 0]
+
+
+@pytest.mark.parametrize("name", ["*", "^w.*$", "x"])
+def test_parts_keep_every_column_as_it_was(host: Host, name: str) -> None:
+    frame = host.attached({"ward": ["A", "B", "A"], name: [1, 2, 3]})
+    part = frame.dp.partition("ward", keys=["A"])["A"]
+    assert rows_of(part).to_dict(as_series=False) == {"ward": ["A", "A"], name: [1, 3]}
+
+
+def test_no_column_is_taken_for_the_number_of_a_part(host: Host) -> None:
+    for name in (PART, f"{UNIT}row__"):
+        with pytest.raises(dpframe.ParameterError, match="reserved"):
+            host.attached({"ward": ["A", "B"], name: [1, 2]})
+
+
+def test_a_column_of_nothing_but_missing_values_keeps_its_dtype() -> None:
+    data = pl.DataFrame({"id": [1, 2], "none": [None, None]})
+    frame = data.dp.attach(
+        dpframe.Accountant(epsilon=1), privacy_unit="id", max_rows=1, max_groups=1
+    )
+    part = frame.dp.partition("none", keys=["A", "B"])["A"]
+    assert part.dp.detach().schema == data.schema
+    assert dpframe.concat([frame, part]).dp.detach().height == 2
+
+
+@pytest.mark.parametrize("dtype", [pl.Int128, pl.UInt128, pl.Decimal(30, 2)])
+def test_units_of_any_width_are_counted(dtype: Any) -> None:
+    data = pl.DataFrame({"id": pl.Series([1, 1, 2], dtype=dtype), "w": [1, 2, 1]})
+    frame = data.dp.attach(
+        dpframe.Accountant(epsilon=9), privacy_unit="id", max_rows=1, max_groups=1
+    )
+    assert counts({"": frame}, of="units") == [2]
+    assert counts({"": frame.group_by("id").agg(pl.len())}) == [2]
+    assert sum(counts(frame.dp.partition("w", keys=[1, 2]), of="units")) == 2
