@@ -23,6 +23,7 @@ from dpframe.proofs.pandas_rules import (
     filler,
     fits_unit,
     kind_of,
+    nullable,
     operand,
     scalar_fits,
     text_of,
@@ -99,8 +100,7 @@ def _common_dtype(text: str, *values: Any) -> Any:
         return dtype
     if kinds == {Kind.INTEGER} and any(isinstance(v, float) for v in missing):
         return np.dtype("float64")  # NaN is a float, and makes floats in pandas
-    nullable = "boolean" if dtype.kind == "b" else str(dtype).replace("i", "I", 1)
-    return pd.api.types.pandas_dtype(nullable.replace("u", "U", 1))
+    return nullable(dtype)
 
 
 def _dtype_of(text: str, columns: Sequence[Recording], scalars: Sequence[Any]) -> Any:

@@ -357,6 +357,8 @@ def _as_category(step: str, column: Recording, target: Any) -> Recording:
         )
     levels = list(target.categories)
     step = f"{column.text}.astype(category of {levels!r})"
+    if column.is_numpy and column.dtype.kind in "biu":
+        column = cast_column(column, nullable(column.dtype))
     among = members(column, levels)
 
     def keep(rows: Any, known: Any) -> Any:
@@ -364,6 +366,14 @@ def _as_category(step: str, column: Recording, target: Any) -> Recording:
 
     filler(column, None, step=step, missing=True)
     return replace(record_step(step, keep, column, among), category=target)
+
+
+def nullable(dtype: Any) -> Any:
+    """Return the dtype of whole numbers or Booleans that can be missing."""
+    if dtype.kind == "b":
+        return pd.BooleanDtype()
+    name = str(dtype).replace("i", "I", 1).replace("u", "U", 1)
+    return pd.api.types.pandas_dtype(name)
 
 
 def _cast_is_safe(column: Recording, target: Any) -> bool:

@@ -190,6 +190,14 @@ def floats(d: Any, _: str) -> Any:
 
 
 FIRST = pd.Timestamp("2020-02-29")
+LEVELS: list[Any] = [
+    ["a", "Bb"],
+    [1, 7],
+    [1.5, 0.0],
+    [True],
+    [FIRST],
+    [pd.Timedelta(0)],
+]
 ARGUMENTS: dict[str, list[Argument]] = {
     "other": [
         same,
@@ -211,7 +219,10 @@ ARGUMENTS: dict[str, list[Argument]] = {
     "cond": [holds, lambda d, n: d[n].isna(), lambda c: c.notna(), [True] * 3],
     "values": [[1, 7], ["a", ""], [True], [FIRST], [pd.Timedelta(0)], [], {1.5}, same],
     "value": [0, 1.5, "a", True, FIRST, pd.Timedelta(0), same, {0: 1}],
-    "dtype": ["float64", "int64", "Int64", "str", "boolean", "datetime64[s]"],
+    "dtype": [
+        *("float64", "int64", "Int64", "str", "boolean", "datetime64[s]", "category"),
+        *map(pd.CategoricalDtype, LEVELS),
+    ],
     "to_replace": [1, {1: 0}, {"a": "b"}, [0.0, 1.5], {True: False}, {FIRST: None}],
     "func": [
         {1: "x", 7: "y"},

@@ -263,7 +263,7 @@ def test_options_that_could_mix_rows_are_refused_by_name() -> None:
     frame = attached()
     for name, use in {
         "inplace": lambda: frame.query("age > 3", inplace=True),  # noqa: PD002 - refused
-        "engine": lambda: frame.query("age > 3", engine="python"),
+        "engine": lambda: frame.query("age > 3", engine="numexpr"),
         "axis": lambda: frame.dropna(axis=1),
         "thresh": lambda: frame.dropna(thresh=2),
         "method": lambda: frame.fillna(method="ffill"),
