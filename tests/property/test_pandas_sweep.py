@@ -379,8 +379,8 @@ def operations(name: str) -> Iterator[tuple[str, Step]]:
         elif isinstance(ufunc, np.ufunc) and ufunc.nin == 2:
             yield ufunc.__name__, lambda d, f=ufunc: f(d[name], same(d, name))
             yield f"{ufunc.__name__} 2", lambda d, f=ufunc: f(d[name], 2)
-    pairs = itertools.product([*ARGUMENTS["other"], float("nan")], repeat=2)
-    for one, other in pairs:
+    sides = [same, floats, 1, -2.5, "a", FIRST, None, float("nan")]
+    for one, other in itertools.product(sides, repeat=2):
         yield (
             f"where {one} {other}",
             lambda d, a=one, b=other: dpframe.where(
