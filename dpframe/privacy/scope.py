@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from heapq import nlargest
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Self
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,6 +40,14 @@ class Scope:
 
     name: str
     partition: Partition | None = None
+
+    def __copy__(self) -> Self:
+        """Return the same: a copy would be another part, and cost nothing beside it."""
+        return self
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Self:
+        """Return the same."""
+        return self
 
     def __reduce__(self) -> tuple[object, ...]:
         """Keep the whole budget's scope one object."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 import random
 from collections import defaultdict
@@ -166,3 +167,9 @@ def test_the_whole_budget_is_one_scope_after_pickling_too() -> None:
     again = pickle.loads(pickle.dumps(part))  # noqa: S301 - our own
     assert again.name == "g=a"
     assert again.partition.scope is ROOT
+
+
+def test_a_copy_of_a_part_is_the_same_part() -> None:
+    part = Partition(scope=ROOT).part("k=1")
+    for again in (copy.copy(part), copy.deepcopy(part), copy.deepcopy([part])[0]):
+        assert again is part
