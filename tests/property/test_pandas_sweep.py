@@ -495,7 +495,7 @@ def test_accepted_member_of_a_column_leaves_rows_apart(name: str, owner: str) ->
 def test_accepted_operation_on_a_column_leaves_rows_apart(name: str) -> None:
     wrong, accepted, refused = judge(operations(name))
     assert wrong == {}
-    assert accepted > 50
+    assert accepted > (10 if name == "object" else 50)
     assert refused > 100
 
 
