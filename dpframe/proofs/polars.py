@@ -19,6 +19,7 @@ from dpframe.proofs.polars_functions import (
     FUNCTIONS,
     NAMESPACES,
     OPERATORS,
+    ORDERINGS,
 )
 from dpframe.proofs.polars_parts import Parts, refusal
 from dpframe.proofs.polars_proved import Proved
@@ -104,8 +105,7 @@ class _Walk:
         if step is None:
             self.parts.refuse(name)
         reads = step(self, node, body)
-        if reads:
-            self.seen.append(node)
+        self.seen.append(node)
         return reads
 
     def column(self, _: Node, name: Node) -> bool:
@@ -161,6 +161,8 @@ class _Walk:
             self.checks.arithmetic(sides)
         else:
             self.checks.mixing(sides, compared=True)
+        if name in ORDERINGS:
+            self.checks.ordered(sides)
         if name == "TruncDivide":
             self.checks.whole(name, sides)
         return any(reads)

@@ -32,6 +32,7 @@ _FAILING: Final = frozenset(
         "Coalesce",
         "MinHorizontal",
         "MaxHorizontal",
+        "SumHorizontal",
         "Boolean.IsBetween",
         "Boolean.IsIn",
         "Clip",

@@ -30,6 +30,7 @@ _WIDEST: Final = frozenset({pl.Int128(), pl.UInt128()})
 _SHIFTS: Final = frozenset(
     {"TemporalExpr.OffsetBy", "TemporalExpr.Truncate", "TemporalExpr.Round"}
 )
+_LEVEL_WORDS: Final = ('"Enum"', '"Cut"', '"Bin"')
 _UTC: Final = {"inner": "UTC"}
 _LARGEST_EXPONENT: Final = 2**32 - 1
 
@@ -147,6 +148,19 @@ class Checks:
         ):
             self.parts.refuse("Nanoseconds")
 
+    def ordered(self, given: Sequence[Node]) -> None:
+        """Refuse texts that Polars would make levels of an Enum to order them."""
+        if not any(word in self.parts.text for word in _LEVEL_WORDS) and not any(
+            isinstance(dtype, pl.Enum) for dtype in self.parts.read_dtypes
+        ):
+            return
+        found = [dtype for part in given for dtype in self.parts.dtypes(part)]
+        read = [d for part in given if reads(part) for d in self.parts.dtypes(part)]
+        if any(isinstance(dtype, pl.Enum) for dtype in found) and any(
+            isinstance(dtype, pl.String) for dtype in read
+        ):
+            self.parts.refuse("Levels")
+
     def _unsigned(self, given: Sequence[Node]) -> None:
         """Refuse the widest unsigned numbers beside a signed one of their width."""
         if not _UNSIGNED & self.parts.read_dtypes and not any(
@@ -170,14 +184,20 @@ class Checks:
     def _values(self, name: str, arguments: Sequence[Node]) -> None:
         """Refuse dtypes of which some values do not fit what is made of them."""
         match name:
-            case "SumHorizontal" | "RoundSF":
+            case "SumHorizontal":
+                self._no_decimals(arguments)
+                self._not_all_null(arguments)
+            case "RoundSF":
                 self._no_decimals(arguments)
             case "TemporalExpr.Duration":
                 self._lengths(arguments)
             case "StringExpr.Format" | "StringExpr.ConcatHorizontal":
                 self._written(arguments)
             case "Boolean.IsClose":
+                self._no_decimals(arguments)
                 self._unsigned(arguments)
+            case "Boolean.IsBetween":
+                self.ordered(arguments)
             case _:
                 pass
 
@@ -199,6 +219,12 @@ class Checks:
     def _no_decimals(self, arguments: Sequence[Node]) -> None:
         if any(d.is_decimal() for part in arguments for d in self.parts.dtypes(part)):
             self.parts.refuse("Decimal")
+
+    def _not_all_null(self, arguments: Sequence[Node]) -> None:
+        """Refuse a sum without a dtype, which Polars gives for one row only."""
+        found = [dtype for part in arguments for dtype in self.parts.dtypes(part)]
+        if all(isinstance(dtype, pl.Null) for dtype in found):
+            self.parts.refuse("Dtype")
 
     def _time_unit(self, argument: Node, node: Node) -> None:
         before, after = self.parts.dtypes(argument), self.parts.dtypes(node)

@@ -276,19 +276,22 @@ ARITHMETIC: Final = frozenset(
 )
 """Operators that compute, and so may not fit the dtype."""
 
-OPERATORS: Final = ARITHMETIC | {
-    "And",
-    "Eq",
-    "EqValidity",
-    "Gt",
-    "GtEq",
-    "LogicalAnd",
-    "LogicalOr",
-    "Lt",
-    "LtEq",
-    "NotEq",
-    "NotEqValidity",
-    "Or",
-    "Xor",
-}
+ORDERINGS: Final = frozenset({"Gt", "GtEq", "Lt", "LtEq"})
+"""Operators that say which of two values comes first."""
+
+OPERATORS: Final = (
+    ARITHMETIC
+    | ORDERINGS
+    | {
+        "And",
+        "Eq",
+        "EqValidity",
+        "LogicalAnd",
+        "LogicalOr",
+        "NotEq",
+        "NotEqValidity",
+        "Or",
+        "Xor",
+    }
+)
 """All operators between two expressions."""

@@ -87,6 +87,14 @@ _REASONS: Final[dict[str, tuple[str, str]]] = {
         "A part of it fails on values that are not missing",
         "check what is given to it: a format, a dtype, a number.",
     ),
+    "Dtype": (
+        "A part of it comes out in another dtype than Polars plans with",
+        "give literals their dtype: pl.lit(-1, dtype=pl.Int64).",
+    ),
+    "Levels": (
+        "Texts are ordered by the levels of an Enum, and one that is no level fails",
+        "cast the text to the Enum first, with strict=False.",
+    ),
     "Deep": (
         "The expression is too deep to be read",
         "split it into several .with_columns(...).",

@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
-from dpframe.proofs.polars_tree import Node, head, items, named_columns
+from dpframe.proofs.polars_tree import (
+    Node,
+    head,
+    is_loose,
+    items,
+    named_columns,
+    reads,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -149,7 +156,15 @@ def _operator(body: Node, schema: Mapping[str, pl.DataType]) -> str | None:
         return "truth"
     if operator in _LOGIC and one == "truth":
         return "truth"
-    return "number" if operator in _ARITHMETIC and one == "number" else None
+    if operator not in _ARITHMETIC or one != "number" or _is_open(body):
+        return None
+    return "number"
+
+
+def _is_open(body: Node) -> bool:
+    """Return whether constants are computed first, or the left one sets the dtype."""
+    left, right = body["left"], body["right"]
+    return is_loose(left) or (head(right)[0] != "Literal" and not reads(right))
 
 
 def _choice(body: Node, schema: Mapping[str, pl.DataType]) -> str | None:
@@ -179,6 +194,10 @@ def _function(body: Node, schema: Mapping[str, pl.DataType]) -> str | None:
     if isinstance(options, str):
         name = f"{name}.{options}"
     given = [kind(part, schema) for part in items(body["input"])]
+    if not all(
+        head(part)[0] == "Literal" or reads(part) for part in items(body["input"])
+    ):
+        return None
     match name:
         case "FillNull":
             return _same(*given) if len(given) == 2 else None  # noqa: PLR2004 - both

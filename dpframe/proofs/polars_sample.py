@@ -21,7 +21,10 @@ _ROWS = 2
 
 
 def sample_rows(schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
-    """Return two rows of made-up values, then one of missing ones; do not edit it."""
+    """Return two rows of made-up values, then one of missing ones; do not edit it.
+
+    Truths are of both sorts, since a choice brings to its dtype only what it takes.
+    """
     return _rows(tuple(schema.items()))
 
 
@@ -32,7 +35,9 @@ def _rows(schema: tuple[tuple[str, pl.DataType], ...]) -> pl.DataFrame:
 
 @lru_cache(maxsize=256)
 def _sample(dtype: pl.DataType) -> pl.Series:
-    return pl.Series([_value(dtype)] * _ROWS + [None], dtype=dtype, strict=False)
+    truths = isinstance(dtype, pl.Boolean)
+    values = [True, False] if truths else [_value(dtype)] * _ROWS
+    return pl.Series([*values, None], dtype=dtype, strict=False)
 
 
 def _value(dtype: pl.DataType) -> Any:

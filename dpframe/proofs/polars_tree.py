@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 _COMPACT: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+_IN_ALL: Final = 127
 _LOST: Final = re.compile(r'"(Float|Float32|Float64)":null')
 
 Node: TypeAlias = Any
@@ -177,6 +178,22 @@ def reads(node: Node) -> bool:
     if isinstance(node, dict) and ("Column" in node or "Selector" in node):
         return True
     return any(map(reads, parts(node)))
+
+
+def is_loose(node: Node) -> bool:
+    """Return whether a part is a constant for which Polars may find another dtype.
+
+    Whole numbers that are in every whole dtype keep that of what is beside them.
+    """
+    name, body = head(node)
+    if name in {"Column", "Selector"}:
+        return False
+    if name != "Literal":
+        return not reads(node)
+    sort, value = head(head(body)[1])
+    if sort == "Null":
+        return True
+    return head(body)[0] == "Dyn" and sort == "Int" and not 0 <= value <= _IN_ALL
 
 
 def selectors(node: Node) -> Iterator[str]:

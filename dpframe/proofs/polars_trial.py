@@ -19,6 +19,7 @@ from dpframe.proofs.polars_tree import (
     build_text,
     finite_text,
     head,
+    is_loose,
     items,
     pairs,
     reads,
@@ -45,16 +46,22 @@ def try_parts(nodes: Sequence[Node], parts: Parts) -> None:
     """Refuse an expression of which a part fails on whatever values it is given.
 
     What the arguments of a part are does not matter for that, only their dtypes do.
+    A part is refused, too, that comes out in another dtype than Polars plans with:
+    what is made of it was checked for the planned one.
     """
     for node in nodes:
         name, body = head(node)
         given = [
             part for key in _ARGUMENTS.get(name, ()) for part in _listed(body[key])
         ]
-        if all(head(part)[0] in _PLAIN for part in given):
-            continue  # it is tried with the whole step
-        if name != "BinaryExpr" or not _is_of_numbers(parts):
-            _try_part(node, parts)
+        known = name == "BinaryExpr" and _is_of_numbers(parts)
+        if not given or (known and not any(map(is_loose, given))):
+            continue
+        found = _try_part(node, parts)
+        if found is None and not all(head(part)[0] in _PLAIN for part in given):
+            parts.refuse("Values")  # else Polars says more of it in the whole step
+        if found is False:
+            parts.refuse("Dtype")
 
 
 def _is_of_numbers(parts: Parts) -> bool:
@@ -65,17 +72,19 @@ def _is_of_numbers(parts: Parts) -> bool:
     )
 
 
-def _try_part(node: Node, parts: Parts) -> None:
+def _try_part(node: Node, parts: Parts) -> bool | None:
+    """Return whether a part gives the planned dtypes; None if it fails."""
     name, whole = head(node)
     body = pairs(whole)
     made_up: dict[str, pl.DataType] = {}
 
     def replaced(argument: Node) -> Node:
-        found = parts.dtypes(argument) if reads(argument) else []
+        found = set(parts.dtypes(argument) if reads(argument) else [])
         if len(found) != 1:
+            made_up.update(parts.read if found else {})
             return argument
         column = f"__{len(made_up)}__"
-        made_up[column] = found[0]
+        made_up[column] = found.pop()
         return {"Column": column}
 
     given = {
@@ -84,18 +93,17 @@ def _try_part(node: Node, parts: Parts) -> None:
         else replaced(body[key])
         for key in _ARGUMENTS[name]
     }
-    schema = {**parts.read, **made_up} if parts.selecting else made_up
-    if not _runs(finite_text({name: {**body, **given}}), tuple(schema.items())):
-        parts.refuse("Values")
+    return _as_planned(finite_text({name: {**body, **given}}), tuple(made_up.items()))
 
 
 @lru_cache(maxsize=2048)
-def _runs(text: str, schema: tuple[tuple[str, pl.DataType], ...]) -> bool:
+def _as_planned(text: str, schema: tuple[tuple[str, pl.DataType], ...]) -> bool | None:
+    rows = sample_rows(dict(schema))
     try:
-        sample_rows(dict(schema)).select(build_text(text))
+        expr = build_text(text)
+        return rows.select(expr).schema == rows.lazy().select(expr).collect_schema()
     except (PolarsError, PanicException):
-        return False
-    return True
+        return None
 
 
 def _listed(part: Node) -> list[Node]:

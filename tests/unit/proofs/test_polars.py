@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
+import itertools
 import json
 from decimal import Decimal
 
@@ -9,6 +10,7 @@ import numpy as np
 import polars as pl
 import polars.selectors as cs
 import pytest
+from polars.exceptions import PanicException, PolarsError
 
 from dpframe.errors import ColumnNotFoundError, NotProvedError, ParameterTypeError
 from dpframe.proofs import polars as proofs
@@ -670,7 +672,74 @@ FAILING = [
     pl.sum_horizontal(n, -1, WIDE),
     WIDE.is_close(-1),
     n.cast(pl.UInt128, strict=False).is_between(n, 5),
+    pl.when(n > 1).then(s).otherwise(pl.col("span")),
+    pl.when(n > 1).then(d).otherwise(pl.col("span")),
+    s < pl.col("level"),
+    pl.col("level") >= s.str.to_lowercase(),
+    pl.col("level").is_between(s, pl.lit("b")),
+    s > pl.lit("a", dtype=pl.Enum(["a", "b"])),
+    n.cast(pl.Int128).is_close(pl.col("money")),
 ]
+
+
+SMALL = n.cast(pl.UInt8, strict=False)
+PLANNED_OTHERWISE = [
+    -1 * SMALL,
+    (300 * SMALL).cast(pl.UInt8, strict=False),
+    pl.lit(-1).alias("less") // SMALL,
+    70_000 % d.dt.month(),
+    SMALL + pl.lit(300) // 2,
+    SMALL.fill_null(pl.lit(300) // 2),
+    b + pl.lit(None),
+    pl.lit(None) / n,
+    pl.col("level").fill_null("a"),
+    pl.coalesce("level", pl.lit("a")),
+    pl.coalesce("code", "s"),
+    pl.when(b).then(d).otherwise(5),
+    pl.sum_horizontal(pl.lit(None), pl.lit(None).alias("none").replace(1, None)),
+]
+
+
+@pytest.mark.parametrize("expr", PLANNED_OTHERWISE, ids=lambda expr: str(expr)[:60])
+def test_what_comes_out_in_another_dtype_than_planned_is_refused(expr: pl.Expr) -> None:
+    with pytest.raises((NotProvedError, ParameterTypeError)):
+        prove(expr, schema=SCHEMA)
+
+
+def test_numbers_come_out_in_the_planned_dtype_beside_any_literal() -> None:
+    dtypes = [
+        *(pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.Int128, pl.UInt8, pl.UInt16),
+        *(pl.UInt32, pl.UInt64, pl.UInt128, pl.Float32, pl.Float64, pl.Boolean),
+    ]
+    rows = pl.DataFrame(
+        {str(dtype): pl.Series([1, 0, None]).cast(dtype) for dtype in dtypes}
+    )
+    accepted = refused = 0
+    literals = map(pl.lit, [-1, 0, 1, 127, 128, -200, 300, 2**31, 2**40, 2**63, 0.5])
+    for name, literal in itertools.product(rows.columns, literals):
+        for one, two in itertools.permutations([pl.col(name), literal]):
+            for expr in (
+                one + two,
+                one - two,
+                one * two,
+                one / two,
+                one // two,
+                one % two,
+                one & two,
+                one.fill_null(two),
+            ):
+                try:
+                    proved = prove(expr, schema=rows.schema)
+                except (NotProvedError, ParameterTypeError):
+                    refused += 1
+                    continue
+                try:
+                    assert rows.select(proved.runnable()).schema == proved.parts.outputs
+                except (PolarsError, PanicException):
+                    continue  # the step says so when it is tried
+                accepted += 1
+    assert accepted > 1_000
+    assert refused > 100
 
 
 @pytest.mark.parametrize("expr", FAILING, ids=lambda expr: str(expr)[:60])
