@@ -22,7 +22,7 @@ from dpframe.errors import (
 )
 from dpframe.proofs.pandas_column import RecordedColumn
 from dpframe.proofs.pandas_kinds import is_missing, literal_kind
-from dpframe.proofs.pandas_recording import Recording, record_column
+from dpframe.proofs.pandas_recording import Recording, other_frame, record_column
 from dpframe.proofs.pandas_refusals import not_a_value, not_elementwise
 from dpframe.proofs.pandas_window import RecordedGroups, UnitWindow, record_groups
 
@@ -58,7 +58,7 @@ class Schema:
             raise ParameterError(msg, hint="rename one of them before attaching.")
         if name not in self.dtypes:
             raise no_such_column(name, self.dtypes)
-        return record_column(name, self.dtypes[name])
+        return record_column(name, self.dtypes[name], owner=self)
 
 
 def record(step: Any, schema: Schema, *, what: str) -> Recording | Any:
@@ -76,7 +76,8 @@ def record(step: Any, schema: Schema, *, what: str) -> Recording | Any:
     Raises
     ------
     NotProvedError
-        If it does, or gives, anything that is not elementwise.
+        If it does, or gives, anything that is not elementwise, or has kept a column
+        of another step.
     """
     if isinstance(step, pd.api.typing.Expression):
         evaluate = getattr(step, "_eval_expression", None)  # pandas has no other way
@@ -89,6 +90,8 @@ def record(step: Any, schema: Schema, *, what: str) -> Recording | Any:
     else:
         outcome = step(RecordedFrame(schema))
     if isinstance(outcome, RecordedColumn):
+        if outcome.recording.owner is not schema:
+            raise other_frame(what)
         return outcome.recording
     if literal_kind(outcome) is None and not is_missing(outcome):
         msg = f"{what} was given a callable that makes a {type(outcome).__name__}."
@@ -136,6 +139,7 @@ class RecordedFrame:
             window=self._schema.window,
             dtypes=self._schema.dtypes,
             column=self._schema.column,
+            owner=self._schema,
         )
 
     def __getattr__(self, name: str) -> RecordedColumn:

@@ -48,6 +48,9 @@ class Recording:
         Recordings and public scalars; the column's name where this is one.
     probe : Series
         The outcome on made-up rows, in the dtype of the real one.
+    owner : object
+        The schema that its columns belong to. It runs on the frame of that schema
+        alone: elsewhere the same name may stand for other rows, units or dtypes.
     category : CategoricalDtype, optional
         How the outcome is kept as a column of its own, where its levels are public.
         Further operations work on its values.
@@ -57,6 +60,7 @@ class Recording:
     function: Callable[..., Any] | None
     operands: tuple[Any, ...]
     probe: pd.Series[Any]
+    owner: object
     category: pd.CategoricalDtype | None = None
 
     @property
@@ -80,12 +84,14 @@ class Recording:
         return isinstance(self.dtype, np.dtype)
 
 
-def record_column(name: str, dtype: Any) -> Recording:
-    """Return the recording of a column as it stands."""
+def record_column(name: str, dtype: Any, *, owner: object) -> Recording:
+    """Return the recording of a column of a schema, as it stands."""
     column_kind(name, dtype)
     sample = probe(plain_dtype(dtype))
     text = name if name.isidentifier() else f"`{name}`"
-    return Recording(text=text, function=None, operands=(name,), probe=sample)
+    return Recording(
+        text=text, function=None, operands=(name,), probe=sample, owner=owner
+    )
 
 
 def record_step(text: str, function: Callable[..., Any], *operands: Any) -> Recording:
@@ -96,8 +102,12 @@ def record_step(text: str, function: Callable[..., Any], *operands: Any) -> Reco
     ParameterTypeError
         If pandas cannot do it on these dtypes, or with these parameters.
     NotProvedError
-        If it makes Python objects, about which nothing is known.
+        If it makes Python objects, about which nothing is known, or takes columns
+        of two frames.
     """
+    owner, *others = [o.owner for o in operands if isinstance(o, Recording)]
+    if any(other is not owner for other in others):
+        raise other_frame(text)
     rows = [o.probe if isinstance(o, Recording) else o for o in operands]
     try:
         with quiet():
@@ -118,7 +128,17 @@ def record_step(text: str, function: Callable[..., Any], *operands: Any) -> Reco
             msg, step=text, hint="cast to numbers, text or dates first."
         )
     held = on_calendar(sample)
-    return Recording(text=text, function=function, operands=operands, probe=held)
+    return Recording(
+        text=text, function=function, operands=operands, probe=held, owner=owner
+    )
+
+
+def other_frame(step: str) -> NotProvedError:
+    """Return the error for a column that was recorded on another frame."""
+    msg = f"{step} takes a column that was recorded in another step or frame."
+    return NotProvedError(
+        msg, step=step, hint="write columns through the callable's own argument."
+    )
 
 
 def replay(recording: Recording, native: pd.DataFrame) -> pd.Series[Any]:

@@ -64,9 +64,10 @@ class UnitWindow:
     dtype: Any
     spread: Callable[[object, str | None, Any, bool], Spread]
 
-    def key(self) -> Recording:
-        """Return the recording of the hidden column."""
-        return replace(record_column(self.hidden, self.dtype), text=self.unit)
+    def key(self, owner: object) -> Recording:
+        """Return the recording of the hidden column, beside the visible ones."""
+        key = record_column(self.hidden, self.dtype, owner=owner)
+        return replace(key, text=self.unit)
 
 
 def record_groups(
@@ -76,6 +77,7 @@ def record_groups(
     window: UnitWindow | None,
     dtypes: Mapping[str, Any],
     column: Callable[[object], Recording],
+    owner: object,
 ) -> RecordedGroups:
     """Return the stand-in for a groupby inside a step.
 
@@ -101,7 +103,7 @@ def record_groups(
             hint=f"{add if window is None else f'add {window.unit!r} to the keys'}.",
         )
     others = [column(name) for name in names if name != window.unit]
-    return RecordedGroups(window, [window.key(), *others], dtypes, column, None)
+    return RecordedGroups(window, [window.key(owner), *others], dtypes, column, None)
 
 
 @final

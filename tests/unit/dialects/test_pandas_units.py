@@ -395,3 +395,29 @@ def test_a_cast_that_may_make_one_of_two_units_ends_grouping_by_them(
     recast = people(frame).astype({"id": cast})
     assert recast.private_state.unit_visible is kept
     assert people(frame[["id", "x"]]).fillna({"x": 0}).private_state.unit_visible
+
+
+def test_a_column_kept_from_another_step_is_refused_whatever_it_would_meet() -> None:
+    kept: dict[str, Any] = {}
+
+    def keep(frame: Any) -> Any:
+        kept["sum"] = frame.groupby("id")["x"].transform("sum")
+        kept["groups"] = frame.groupby("id")["x"]
+        kept["frame"] = frame
+        return frame["x"]
+
+    people().assign(out=keep)
+    unitless = PrivatePandas.attach(rows(), dpframe.Accountant(epsilon=1))
+    text = people(rows().astype({"x": "str"}))
+    for step in (
+        lambda _: kept["sum"],  # over all rows, where there is no unit
+        lambda _: kept["groups"].transform("sum"),
+        lambda _: kept["frame"]["x"] + 1,  # fails on some texts and not on others
+        lambda d: d["n"] + kept["sum"],
+        lambda d: dpframe.where(d["y"], d["n"], kept["frame"].n),
+    ):
+        for frame in (unitless, text, people()):
+            with pytest.raises(NotProvedError, match="another step or frame"):
+                frame.assign(out=step)
+            with pytest.raises(NotProvedError, match="another step or frame"):
+                frame.loc[lambda d, step=step: step(d) == 1]
