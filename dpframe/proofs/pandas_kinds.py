@@ -164,8 +164,9 @@ def plain_dtype(dtype: Any) -> Any:
         return pd.api.types.pandas_dtype(str(kind))
     if kind.is_float():
         return np.dtype(str(kind).lower())
-    if kind == pl.String():
-        return pd.StringDtype(na_value=np.nan)
+    if kind == pl.String():  # in Python where it was: half a character is held there
+        levels: Any = None if is_arrow else dtype.categories.dtype
+        return pd.StringDtype(getattr(levels, "storage", None), na_value=np.nan)
     if kind.is_temporal():
         return _plain_time(dtype, kind)
     return dtype if is_arrow else dtype.categories.dtype
@@ -191,6 +192,9 @@ def as_plain(column: pd.Series[Any]) -> pd.Series[Any]:
     dtype, target = column.dtype, plain_dtype(column.dtype)
     if dtype is target:
         return column
+    if isinstance(dtype, pd.CategoricalDtype):  # pandas' way is through floats
+        levels = as_plain(pd.Series(dtype.categories)).astype(target)
+        return levels.reindex(column.cat.codes.to_numpy()).set_axis(column.index)
     if isinstance(dtype, pd.ArrowDtype) and pa.types.is_dictionary(dtype.pyarrow_dtype):
         column = column.astype(pd.ArrowDtype(dtype.pyarrow_dtype.value_type))
     if isinstance(column.dtype, pd.ArrowDtype) and target.kind == "M":

@@ -538,3 +538,25 @@ def test_rounding_up_beyond_the_calendar_fails_on_no_value() -> None:
         what="step",
     )
     assert replay(step, native).notna().all()
+
+
+def test_levels_of_a_category_are_read_exactly_whatever_is_missing_beside_them() -> (
+    None
+):
+    whole = pd.Index([2**63 - 1, 2**53 + 1, -(2**63)])
+    half = pd.Index(["a", "\ud800"], dtype=pd.StringDtype("python", na_value=np.nan))
+    none = pd.Index([], dtype="int64")
+    for codes in ([0, 1], [0, 1, -1], [-1, -1], []):
+        made = {"i": (whole, codes), "s": (half, codes), "n": (none, [-1] * len(codes))}
+        frame = pd.DataFrame(
+            {name: pd.Categorical.from_codes(at, of) for name, (of, at) in made.items()}
+        )
+        found = (
+            attach(frame)
+            .assign(i=lambda d: d["i"] + 0, n=lambda d: d["n"] + 0)
+            .assign(s=lambda d: d["s"].fillna("b"))
+            .detach()
+        )
+        assert [str(dtype) for dtype in found.dtypes] == ["Int64", "str", "Int64"]
+        assert list(found["i"]) == [pd.NA if at < 0 else whole[at] for at in codes]
+        assert list(found["s"]) == ["b" if at < 0 else half[at] for at in codes]
