@@ -51,6 +51,8 @@ class Recording:
     owner : object
         The schema that its columns belong to. It runs on the frame of that schema
         alone: elsewhere the same name may stand for other rows, units or dtypes.
+    hidden : bool
+        Whether this is the hidden column of units, which is only grouped by.
     category : CategoricalDtype, optional
         How the outcome is kept as a column of its own, where its levels are public.
         Further operations work on its values.
@@ -61,6 +63,7 @@ class Recording:
     operands: tuple[Any, ...]
     probe: pd.Series[Any]
     owner: object
+    hidden: bool = False
     category: pd.CategoricalDtype | None = None
 
     @property
@@ -174,6 +177,8 @@ def _evaluate(
         return known
     if recording.function is None:
         outcome = as_plain(native[recording.operands[0]])
+        if recording.hidden:  # two units beyond the calendar stay two
+            return outcome
     else:
         rows = [
             _evaluate(o, native, done) if isinstance(o, Recording) else o

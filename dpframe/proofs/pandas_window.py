@@ -67,7 +67,7 @@ class UnitWindow:
     def key(self, owner: object) -> Recording:
         """Return the recording of the hidden column, beside the visible ones."""
         key = record_column(self.hidden, self.dtype, owner=owner)
-        return replace(key, text=self.unit)
+        return replace(key, text=self.unit, hidden=True)
 
 
 def record_groups(

@@ -386,10 +386,12 @@ def test_a_figure_in_each_row_needs_the_units_own_column() -> None:
         ("float64", "float32", False),
         ("float32", "float16", False),
         ("datetime64[ms]", "datetime64[s]", False),
+        ("str", pd.CategoricalDtype(["1"]), False),
+        (pd.CategoricalDtype([1, 2]), pd.CategoricalDtype([1, 2]), False),
     ],
 )
 def test_a_cast_that_may_make_one_of_two_units_ends_grouping_by_them(
-    unit: str, cast: str, kept: Any
+    unit: Any, cast: Any, kept: Any
 ) -> None:
     frame = pd.DataFrame({"id": pd.Series([1, 2]).astype(unit), "x": [1, 2]})
     recast = people(frame).astype({"id": cast})
@@ -421,3 +423,18 @@ def test_a_column_kept_from_another_step_is_refused_whatever_it_would_meet() -> 
                 frame.assign(out=step)
             with pytest.raises(NotProvedError, match="another step or frame"):
                 frame.loc[lambda d, step=step: step(d) == 1]
+
+
+@pytest.mark.parametrize(
+    ("ids", "dtype"),
+    [
+        (["1677-09-21T12:00:00", "1677-09-22T00:00:00"], "datetime64[ns]"),
+        ([2**40, 2**41], "datetime64[s]"),
+    ],
+)
+def test_two_units_beyond_the_calendar_are_two_in_every_row(
+    ids: list[Any], dtype: str
+) -> None:
+    frame = pd.DataFrame({"id": np.array(ids, dtype=dtype), "x": [1, 10]})
+    found = people(frame).assign(out=lambda d: d.groupby("id")["x"].transform("sum"))
+    assert list(found.detach()["out"]) == [1, 10]
