@@ -165,8 +165,10 @@ def plain_dtype(dtype: Any) -> Any:
     if kind.is_float():
         return np.dtype(str(kind).lower())
     if kind == pl.String():  # in Python where it was: half a character is held there
-        levels: Any = None if is_arrow else dtype.categories.dtype
-        return pd.StringDtype(getattr(levels, "storage", None), na_value=np.nan)
+        levels: Any = dtype if is_arrow else dtype.categories.dtype
+        if isinstance(levels, pd.StringDtype):
+            return pd.StringDtype(levels.storage, na_value=np.nan)
+        return pd.StringDtype(na_value=np.nan)
     if kind.is_temporal():
         return _plain_time(dtype, kind)
     return dtype if is_arrow else dtype.categories.dtype

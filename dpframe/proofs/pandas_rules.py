@@ -359,6 +359,8 @@ def _as_category(step: str, column: Recording, target: Any) -> Recording:
     step = f"{column.text}.astype(category of {levels!r})"
     if column.is_numpy and column.dtype.kind in "biu":
         column = cast_column(column, nullable(column.dtype))
+    if column.dtype == np.float16:  # of which pandas makes no categories
+        column = cast_column(column, "float32")
     among = members(column, levels)
 
     def keep(rows: Any, known: Any) -> Any:

@@ -560,3 +560,9 @@ def test_levels_of_a_category_are_read_exactly_whatever_is_missing_beside_them()
         assert [str(dtype) for dtype in found.dtypes] == ["Int64", "str", "Int64"]
         assert list(found["i"]) == [pd.NA if at < 0 else whole[at] for at in codes]
         assert list(found["s"]) == ["b" if at < 0 else half[at] for at in codes]
+
+
+def test_the_shortest_floats_are_cast_to_written_categories() -> None:
+    frame = pd.DataFrame({"h": np.array([0.0, 1.5, np.nan, 7], dtype="float16")})
+    found = attach(frame).astype({"h": pd.CategoricalDtype([0, 1.5])}).detach()
+    assert list(found["h"].cat.codes) == [0, 1, -1, -1]
