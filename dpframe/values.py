@@ -487,6 +487,9 @@ def key_identity(ctype: ColumnType, key: object) -> object:
         if isinstance(ctype.dtype, pl.Enum) and key not in set(ctype.dtype.categories):
             msg = f"{what}: {key!r} is no level of the column."
             raise ParameterError(msg)
+        if any("\ud800" <= letter <= "\udfff" for letter in key):
+            msg = f"{what}: {key!r} holds half a character, which no column does."
+            raise ParameterError(msg)
         return str(key)
     if ctype.kind is Kind.BOOLEAN and not isinstance(key, (bool, np.bool_)):
         msg = f"{what} must be True or False, not {type(key).__name__}."

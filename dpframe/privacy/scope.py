@@ -15,9 +15,9 @@ References
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from dataclasses import dataclass, field
 from fractions import Fraction
-from heapq import nlargest
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Self
 
@@ -108,14 +108,14 @@ class Costs:
     ----------
     scopes : mapping of Scope to Fraction
         Cost of each scope that was charged, with all partitions below it.
-    parts : mapping of Partition to tuple of Scope
-        The parts of each partition that were charged.
+    parts : mapping of Partition to tuple of Fraction
+        Costs of the parts of each partition that were charged, in increasing order.
     """
 
     scopes: Mapping[Scope, Fraction] = field(
         default_factory=lambda: MappingProxyType({})
     )
-    parts: Mapping[Partition, tuple[Scope, ...]] = field(
+    parts: Mapping[Partition, tuple[Fraction, ...]] = field(
         default_factory=lambda: MappingProxyType({})
     )
 
@@ -131,39 +131,33 @@ class Costs:
         """
         total = Fraction(0)
         while scope.partition is not None:
-            partition = scope.partition
-            others = [
-                self.of(part)
-                for part in self.parts.get(partition, ())
-                if part is not scope
-            ]
-            counted = nlargest(partition.most, others)
-            last = counted[-1] if len(counted) == partition.most else Fraction(0)
-            total += max(last - self.of(scope), Fraction(0))
-            scope = partition.scope
+            total += self._lag(scope, scope.partition)
+            scope = scope.partition.scope
         return total
 
     def after(self, scope: Scope, amount: Fraction) -> Costs:
         """Return the costs with one more charge."""
         scopes, parts = dict(self.scopes), dict(self.parts)
-        while True:
-            before = scopes.get(scope, Fraction(0))
+        scopes[scope] = self.of(scope) + amount
+        while scope.partition is not None:
             partition = scope.partition
-            if partition is None:
-                scopes[scope] = before + amount
-                break
-            known = parts.get(partition, ())
-            others = [scopes[part] for part in known if part is not scope]
-            scopes[scope] = before + amount
-            if scope not in known:
-                parts[partition] = (*known, scope)
-            amount = _charge(partition, [*others, before + amount]) - _charge(
-                partition, [*others, before]
-            )
+            costs = self._others(scope, partition)
+            insort(costs, scopes[scope])
+            parts[partition] = tuple(costs)
+            amount = max(amount - self._lag(scope, partition), Fraction(0))
             scope = partition.scope
+            scopes[scope] = self.of(scope) + amount
         return Costs(scopes=MappingProxyType(scopes), parts=MappingProxyType(parts))
 
+    def _lag(self, scope: Scope, partition: Partition) -> Fraction:
+        """Return how much less a part costs than the least that counts in its place."""
+        others = self._others(scope, partition)
+        least = others[-partition.most] if len(others) >= partition.most else 0
+        return max(least - self.of(scope), Fraction(0))
 
-def _charge(partition: Partition, costs: list[Fraction]) -> Fraction:
-    """Return what a partition costs the frame it was made from."""
-    return sum(nlargest(partition.most, costs), start=Fraction(0))
+    def _others(self, scope: Scope, partition: Partition) -> list[Fraction]:
+        """Return what the other parts of a partition cost, in increasing order."""
+        costs = [*self.parts.get(partition, ())]
+        if scope in self.scopes:
+            del costs[bisect_left(costs, self.scopes[scope])]
+        return costs

@@ -247,3 +247,14 @@ def test_units_of_any_width_are_counted(dtype: Any) -> None:
     assert counts({"": frame}, of="units") == [2]
     assert counts({"": frame.group_by("id").agg(pl.len())}) == [2]
     assert sum(counts(frame.dp.partition("w", keys=[1, 2]), of="units")) == 2
+
+
+def test_half_a_character_is_no_key(host: Host) -> None:
+    frame = host.attached(ROWS)
+    for ask in (
+        lambda: frame.dp.partition("ward", keys=["A", "\ud800"]),
+        lambda: frame.dp.histogram("ward", keys=["\udfff"], epsilon=1),
+        lambda: frame.dp.domain(ward=["a\ud800"]),
+    ):
+        with pytest.raises(dpframe.ParameterError, match="half a character"):
+            ask()
