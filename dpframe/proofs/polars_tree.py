@@ -99,7 +99,7 @@ def _marked(node: Node, token: str, marks: dict[str, str]) -> Node:
     """Return a tree with its floats replaced by marks, noting their exact texts."""
     if isinstance(node, float):
         mark = f"{token}{len(marks)}"
-        marks[mark] = _exact_text(node)
+        marks[mark] = _exact_text(node) if node else repr(node)  # -0.0 == 0.0
         return mark
     if isinstance(node, dict):
         return {key: _marked(part, token, marks) for key, part in pairs(node).items()}

@@ -39,6 +39,7 @@ _ARGUMENTS: Final[dict[str, tuple[str, ...]]] = {
 _OTHER_WORDS: Final = (
     *('"String', '"Date', '"Duration', '"Time', '"Cut"', '"Bin"', "Struct"),
 )
+_BRANCHES: Final = ("truthy", "falsy")
 _PLAIN: Final = frozenset({"Column", "Selector", "Literal"})
 
 
@@ -47,18 +48,21 @@ def try_parts(nodes: Sequence[Node], parts: Parts) -> None:
 
     What the arguments of a part are does not matter for that, only their dtypes do.
     A part is refused, too, that comes out in another dtype than Polars plans with:
-    what is made of it was checked for the planned one.
+    what is made of it was checked for the planned one. Beside a choice all parts are
+    tried, since Polars runs a branch only where some row takes it.
     """
+    choosing = '"Ternary"' in parts.text
     for node in nodes:
         name, body = head(node)
         given = [
             part for key in _ARGUMENTS.get(name, ()) for part in _listed(body[key])
         ]
-        known = name == "BinaryExpr" and _is_of_numbers(parts)
+        known = name == "BinaryExpr" and not choosing and _is_of_numbers(parts)
         if not given or (known and not any(map(is_loose, given))):
             continue
         found = _try_part(node, parts)
-        if found is None and not all(head(part)[0] in _PLAIN for part in given):
+        plain = all(head(part)[0] in _PLAIN for part in given)
+        if found is None and (choosing or not plain):
             parts.refuse("Values")  # else Polars says more of it in the whole step
         if found is False:
             parts.refuse("Dtype")
@@ -78,9 +82,10 @@ def _try_part(node: Node, parts: Parts) -> bool | None:
     body = pairs(whole)
     made_up: dict[str, pl.DataType] = {}
 
-    def replaced(argument: Node) -> Node:
+    def replaced(argument: Node, place: str) -> Node:
         found = set(parts.dtypes(argument) if reads(argument) else [])
-        if len(found) != 1:
+        chosen = place in _BRANCHES and '"Ternary"' in finite_text(argument)
+        if len(found) != 1 or chosen:  # a choice of constants is one itself
             made_up.update(parts.read if found else {})
             return argument
         column = f"__{len(made_up)}__"
@@ -88,9 +93,9 @@ def _try_part(node: Node, parts: Parts) -> bool | None:
         return {"Column": column}
 
     given = {
-        key: [replaced(part) for part in items(body[key])]
+        key: [replaced(part, key) for part in items(body[key])]
         if isinstance(body[key], list)
-        else replaced(body[key])
+        else replaced(body[key], key)
         for key in _ARGUMENTS[name]
     }
     return _as_planned(finite_text({name: {**body, **given}}), tuple(made_up.items()))
@@ -101,7 +106,10 @@ def _as_planned(text: str, schema: tuple[tuple[str, pl.DataType], ...]) -> bool 
     rows = sample_rows(dict(schema))
     try:
         expr = build_text(text)
-        return rows.select(expr).schema == rows.lazy().select(expr).collect_schema()
+        planned = rows.lazy().select(expr).collect_schema()
+        alike = [rows[[place] * 2] for place in range(rows.height)]
+        tried = [rows, *alike] if '"Ternary"' in text else [rows]  # one branch alone
+        return all(some.select(expr).schema == planned for some in tried)
     except (PolarsError, PanicException):
         return None
 

@@ -20,7 +20,7 @@ from dpframe.proofs.polars_aggregations import (
     refuse,
     without_missing,
 )
-from dpframe.proofs.polars_tree import Node, head, items, pairs, reads
+from dpframe.proofs.polars_tree import Node, build, head, items, pairs, reads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -122,6 +122,9 @@ class Split:
                 if isinstance(part, list)
                 else self._replaced(part, leaf)
             )
+        if fields.get("function") == "AsStruct":
+            given = zip(items(fields["input"]), items(changed["input"]), strict=True)
+            changed["input"] = [_named_as(before, after) for before, after in given]
         return {name: changed} if changed != fields else node
 
     # ------------------------------------------------------------------- leaves
@@ -269,6 +272,14 @@ class Split:
             name = _HIDDEN.format(place)
         self.texts[name] = node
         return name
+
+
+def _named_as(before: Node, after: Node) -> Node:
+    """Return a field under the name that it had, not that of a hidden column."""
+    if after == before:
+        return after
+    name = build(before).meta.output_name(raise_if_undetermined=False)
+    return after if name is None else {"Alias": [after, name]}
 
 
 def spans_rows(node: Node, *, windows: bool) -> bool:

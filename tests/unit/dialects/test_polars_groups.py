@@ -154,6 +154,15 @@ def test_hidden_columns_are_seen_nowhere() -> None:
     assert "__dpframe_" not in repr(grouped) + str(grouped.private_state.steps)
 
 
+def test_fields_keep_the_names_of_what_is_put_in_a_structure() -> None:
+    windows = pl.struct(i.sum().over("u"), x - x.max().over("u"), k=x)
+    figures = pl.struct(i.sum(), pl.len(), most=x.max() * 2)
+    rows = ROWS.drop_nulls("u").with_columns(x.fill_nan(None))
+    private = attached(rows)
+    same(private.with_columns(y=windows), rows.with_columns(y=windows))
+    same(private.group_by("u").agg(y=figures), rows.group_by("u").agg(y=figures))
+
+
 def test_columns_named_like_patterns_and_hidden_ones_are_themselves() -> None:
     rows = pl.DataFrame({"u": [1, 1], "^x.*$": [2, 3], "x": [7, 8], "k": [1, 2]})
     rows = rows.with_columns(pl.col("k").alias("__dpframe_0__"))

@@ -640,6 +640,10 @@ GATED = [
     LATE.then(d).cast(pl.Duration("us"), strict=False),
     LATE.then(pl.lit("a")).str.to_integer(base=99, strict=False),
     LATE.then(t).dt.round("0d"),
+    LATE.then(n.dt.month()),
+    LATE.then((n > 1) - (x > 1)).otherwise(n),
+    LATE.then(pl.lit(5).dt.month()).otherwise(x),
+    LATE.then(n).otherwise(pl.lit(None).str.len_chars()),
     (LATE.then(d).cast(pl.Int32) // (n - 1)).cast(pl.Date).dt.to_string("%s"),
 ]
 
@@ -674,6 +678,7 @@ FAILING = [
     n.cast(pl.UInt128, strict=False).is_between(n, 5),
     pl.when(n > 1).then(s).otherwise(pl.col("span")),
     pl.when(n > 1).then(d).otherwise(pl.col("span")),
+    pl.when(pl.when(b).then(n > 1).otherwise(b)).then(s).otherwise(pl.col("span")),
     s < pl.col("level"),
     pl.col("level") >= s.str.to_lowercase(),
     pl.col("level").is_between(s, pl.lit("b")),
@@ -696,6 +701,8 @@ PLANNED_OTHERWISE = [
     pl.coalesce("level", pl.lit("a")),
     pl.coalesce("code", "s"),
     pl.when(b).then(d).otherwise(5),
+    pl.when(n > 1).then(2**31).otherwise(1),
+    pl.when(b).then(2**31).otherwise(pl.when(n > 1).then(1).otherwise(2)),
     pl.sum_horizontal(pl.lit(None), pl.lit(None).alias("none").replace(1, None)),
 ]
 
