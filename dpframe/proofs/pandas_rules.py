@@ -142,7 +142,20 @@ def operand(value: Any, *, step: str) -> Any:
         return pd.Timestamp(value)
     if kind is Kind.DURATION:
         return pd.Timedelta(value)
-    return value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, np.generic):
+        return value.item()
+    for plain in (bool, int, float, str):  # a class of its own may take rows over
+        if isinstance(value, plain):
+            return _PLAIN[plain](value)
+    return value
+
+
+_PLAIN: Final[dict[type, Callable[[Any], Any]]] = {
+    bool: bool,
+    int: int.__int__,
+    float: float.__float__,
+    str: str.__str__,
+}
 
 
 def kind_of(value: Any) -> Kind:

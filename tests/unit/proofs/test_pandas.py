@@ -566,3 +566,16 @@ def test_the_shortest_floats_are_cast_to_written_categories() -> None:
     frame = pd.DataFrame({"h": np.array([0.0, 1.5, np.nan, 7], dtype="float16")})
     found = attach(frame).astype({"h": pd.CategoricalDtype([0, 1.5])}).detach()
     assert list(found["h"].cat.codes) == [0, 1, -1, -1]
+
+
+def test_a_number_of_a_class_of_its_own_never_meets_the_rows() -> None:
+    met: list[Any] = []
+
+    class Curious(int):
+        def __array_ufunc__(self, ufunc: Any, _: str, *inputs: Any) -> Any:
+            met.extend(inputs)
+            return ufunc(*(int(i) if i is self else i for i in inputs))
+
+    step = attach(make_frame()).assign(i=lambda d: d["i"] + Curious(1))
+    assert list(step.detach()["i"]) == list(make_frame()["i"] + 1)
+    assert not met
