@@ -216,7 +216,8 @@ def unit_column(column: pd.Series[Any]) -> pd.Series[Any]:
 
     Objects are told apart by type and by what they print; text stays itself. So
     1 and 1.0 are two units in an object column, as are 1 and "1". What an engine
-    would find missing is missing: it must not be one unit of many.
+    would find missing is missing: it must not be one unit of many. So are seconds
+    that milliseconds cannot hold, which an engine would hold to one instant.
     """
     host: Any = column.dtype
     levels: Any = host.categories.dtype if _is_category(host) else host
@@ -225,7 +226,13 @@ def unit_column(column: pd.Series[Any]) -> pd.Series[Any]:
         return pd.Series(names, index=column.index, dtype="str")
     read = polars_column("", column, polars_dtype(host))
     known = read.is_not_null() & (read.is_not_nan() if read.dtype.is_float() else True)
+    if getattr(read.dtype, "time_unit", None) == "ms":
+        known &= read.to_physical().is_between(-_FAR, _FAR, closed="none")
     return column if known.all() else column.where(known.to_numpy())
+
+
+_FAR: Final = np.iinfo(np.int64).max // 1000 * 1000
+"""Milliseconds to which more distant seconds are held."""
 
 
 def _is_category(host: Any) -> bool:

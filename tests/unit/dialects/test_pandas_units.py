@@ -438,3 +438,9 @@ def test_two_units_beyond_the_calendar_are_two_in_every_row(
     frame = pd.DataFrame({"id": np.array(ids, dtype=dtype), "x": [1, 10]})
     found = people(frame).assign(out=lambda d: d.groupby("id")["x"].transform("sum"))
     assert list(found.detach()["out"]) == [1, 10]
+
+
+def test_units_of_seconds_that_no_engine_tells_apart_are_missing() -> None:
+    ids = np.array([2**62, 2**61, -(2**62), 0, 2**40], dtype="datetime64[s]")
+    found = people(pd.DataFrame({"id": ids, "x": range(5)})).detach()
+    assert list(found["x"]) == [3, 4]
