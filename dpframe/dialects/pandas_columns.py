@@ -226,8 +226,9 @@ def unit_column(column: pd.Series[Any]) -> pd.Series[Any]:
         return pd.Series(names, index=column.index, dtype="str")
     read = polars_column("", column, polars_dtype(host))
     known = read.is_not_null() & (read.is_not_nan() if read.dtype.is_float() else True)
-    if getattr(read.dtype, "time_unit", None) == "ms":
-        known &= read.to_physical().is_between(-_FAR, _FAR, closed="none")
+    if isinstance(read.dtype, (pl.Datetime, pl.Duration)):
+        most = _FAR - 1 if read.dtype.time_unit == "ms" else np.iinfo(np.int64).max
+        known &= read.to_physical().is_between(-most, most)  # the least is pandas' NaT
     return column if known.all() else column.where(known.to_numpy())
 
 

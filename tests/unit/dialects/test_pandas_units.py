@@ -444,3 +444,11 @@ def test_units_of_seconds_that_no_engine_tells_apart_are_missing() -> None:
     ids = np.array([2**62, 2**61, -(2**62), 0, 2**40], dtype="datetime64[s]")
     found = people(pd.DataFrame({"id": ids, "x": range(5)})).detach()
     assert list(found["x"]) == [3, 4]
+
+
+@pytest.mark.parametrize("kind", [pa.duration("us"), pa.timestamp("ns")])
+def test_whether_a_unit_is_missing_depends_on_no_other_row(kind: Any) -> None:
+    for ids in ([-(2**63), 5], [-(2**63), None, 5]):
+        frame = pd.DataFrame({"id": pd.Series(ids, dtype=pd.ArrowDtype(pa.int64()))})
+        frame["id"] = pd.array(pa.array(ids, type=kind), dtype=pd.ArrowDtype(kind))
+        assert len(people(frame).detach()) == 1
