@@ -107,7 +107,7 @@ def _run(
     types: Mapping[str, pl.DataType], verb: str, proved: Sequence[Proved]
 ) -> dict[str, pl.DataType]:
     """Return the dtypes of what is derived; what may be wrong is tried."""
-    tried = [one for one in proved if one.sources is None and one.kind is None]
+    tried = [one for one in proved if one.needs_trial]
     try:
         found = _dtypes(types, proved)
         if tried:

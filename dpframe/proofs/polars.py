@@ -84,7 +84,7 @@ def prove(expr: pl.Expr, *, schema: Mapping[str, pl.DataType]) -> Proved:
             raise
         proved = Proved(parts)
         if parts.selecting or proved.kind is None:
-            try_parts(walk.seen, parts)
+            proved.was_tried = try_parts(walk.seen, parts)
     except RecursionError:
         raise refusal("Deep", expr) from None
     return proved

@@ -45,6 +45,9 @@ class Proved:
         The expression, taken apart.
     """
 
+    was_tried: bool = False
+    """Whether each of its parts ran on made-up rows, so that it will itself."""
+
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
 
@@ -59,7 +62,16 @@ class Proved:
     @property
     def is_condition(self) -> bool:
         """Whether it is one truth for each row that needs no trial."""
-        return self.kind == "truth" and not self.parts.selecting
+        if self.parts.selecting:
+            return False
+        if self.kind is not None or not self.was_tried:
+            return self.kind == "truth"
+        return self.parts.outputs.dtypes() == [pl.Boolean()]
+
+    @property
+    def needs_trial(self) -> bool:
+        """Whether only a trial shows that Polars can run it."""
+        return self.sources is None and self.kind is None and not self.was_tried
 
     @cached_property
     def sources(self) -> dict[str, str] | None:

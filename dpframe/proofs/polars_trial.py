@@ -43,8 +43,11 @@ _BRANCHES: Final = ("truthy", "falsy")
 _PLAIN: Final = frozenset({"Column", "Selector", "Literal"})
 
 
-def try_parts(nodes: Sequence[Node], parts: Parts) -> None:
+def try_parts(nodes: Sequence[Node], parts: Parts) -> bool:
     """Refuse an expression of which a part fails on whatever values it is given.
+
+    Returns whether every part runs, so that the whole needs no trial; else Polars
+    says more of what is wrong there.
 
     What the arguments of a part are does not matter for that, only their dtypes do.
     A part is refused, too, that comes out in another dtype than Polars plans with:
@@ -52,6 +55,7 @@ def try_parts(nodes: Sequence[Node], parts: Parts) -> None:
     tried, since Polars runs a branch only where some row takes it.
     """
     choosing = '"Ternary"' in parts.text
+    runs = True
     for node in nodes:
         name, body = head(node)
         given = [
@@ -63,9 +67,11 @@ def try_parts(nodes: Sequence[Node], parts: Parts) -> None:
         found = _try_part(node, parts)
         plain = all(head(part)[0] in _PLAIN for part in given)
         if found is None and (choosing or not plain):
-            parts.refuse("Values")  # else Polars says more of it in the whole step
+            parts.refuse("Values")
         if found is False:
             parts.refuse("Dtype")
+        runs = runs and found is True
+    return runs
 
 
 def _is_of_numbers(parts: Parts) -> bool:
