@@ -41,8 +41,8 @@ from dpframe.releases.tabular import TableRelease
 from dpframe.table import Table
 
 if TYPE_CHECKING:
-    from dpframe.dialects.pandas import PrivatePandas
-    from dpframe.dialects.polars import PrivatePolars
+    from dpframe.dialects.pandas.private import PrivatePandas
+    from dpframe.dialects.polars.private import PrivatePolars
 
 __all__ = [
     "AccessorConflictWarning",
@@ -96,11 +96,11 @@ def __dir__() -> list[str]:
 def __getattr__(name: str) -> object:
     """Load a dialect when its frames' class is first asked for."""
     if name == "PrivatePandas":
-        from dpframe.dialects.pandas import PrivatePandas  # noqa: PLC0415
+        from dpframe.dialects.pandas.private import PrivatePandas  # noqa: PLC0415
 
         return PrivatePandas
     if name == "PrivatePolars":
-        from dpframe.dialects.polars import PrivatePolars  # noqa: PLC0415
+        from dpframe.dialects.polars.private import PrivatePolars  # noqa: PLC0415
 
         return PrivatePolars
     msg = f"module 'dpframe' has no attribute {name!r}"

@@ -19,8 +19,8 @@ from dpframe.frame import PrivateFrame
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from dpframe.dialects.pandas import PrivatePandas
-    from dpframe.dialects.polars import PrivatePolars
+    from dpframe.dialects.pandas.private import PrivatePandas
+    from dpframe.dialects.polars.private import PrivatePolars
     from dpframe.privacy.accountant import Accountant
 
 N = TypeVar("N", pl.DataFrame, pl.LazyFrame, pd.DataFrame)
@@ -126,13 +126,13 @@ def attach(
     }
     # A library's dialect and its proofs are loaded with its first frame.
     if isinstance(frame, (pl.DataFrame, pl.LazyFrame)):
-        from dpframe.dialects.polars import PrivatePolars  # noqa: PLC0415
+        from dpframe.dialects.polars.private import PrivatePolars  # noqa: PLC0415
 
         if isinstance(frame, pl.DataFrame):
             return PrivatePolars[pl.DataFrame].attach(frame, accountant, **declared)
         return PrivatePolars[pl.LazyFrame].attach(frame, accountant, **declared)
     if isinstance(frame, pd.DataFrame):
-        from dpframe.dialects.pandas import PrivatePandas  # noqa: PLC0415
+        from dpframe.dialects.pandas.private import PrivatePandas  # noqa: PLC0415
 
         return PrivatePandas.attach(frame, accountant, **declared)
     if isinstance(frame, PrivateFrame):

@@ -17,8 +17,8 @@ import pytest
 from polars.io.plugins import register_io_source
 
 import dpframe
-from dpframe.dialects.pandas import PrivatePandas
-from dpframe.dialects.polars import PrivatePolars
+from dpframe.dialects.pandas.private import PrivatePandas
+from dpframe.dialects.polars.private import PrivatePolars
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -13,7 +13,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 
-from dpframe.proofs.pandas_kinds import polars_dtype
+from dpframe.proofs.pandas.kinds import polars_dtype
 
 if TYPE_CHECKING:
     from dpframe.values import Keys

@@ -24,7 +24,7 @@ import dpframe
 from dpframe.accessor.groups import GroupBy
 from dpframe.accessor.namespace import PrivateNamespace
 from dpframe.attach import RawNamespace
-from dpframe.dialects.polars import PrivatePolars
+from dpframe.dialects.polars.private import PrivatePolars
 from dpframe.measure import MAX_NORM
 from dpframe.noise import DiscreteLaplace, MaxNorm
 

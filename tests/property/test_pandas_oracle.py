@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import dpframe
-from dpframe.dialects.pandas import PrivatePandas
+from dpframe.dialects.pandas.private import PrivatePandas
 from dpframe.errors import DPFrameError, EvaluationError
 from dpframe.privacy.accountant import Accountant
 

@@ -22,9 +22,9 @@ import pytest
 
 import dpframe
 from dpframe.errors import DPFrameError, EvaluationError
-from dpframe.proofs.pandas import Schema, record
-from dpframe.proofs.pandas_column import RecordedColumn
-from dpframe.proofs.pandas_recording import Recording, record_step, replay
+from dpframe.proofs.pandas.column import RecordedColumn
+from dpframe.proofs.pandas.record import Schema, record
+from dpframe.proofs.pandas.recording import Recording, record_step, replay
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -18,7 +18,7 @@ import pandas as pd
 import pytest
 
 import dpframe
-from dpframe.dialects.pandas import PrivatePandas
+from dpframe.dialects.pandas.private import PrivatePandas
 from dpframe.errors import DPFrameError
 from dpframe.frame import UNIT
 from dpframe.privacy.accountant import Accountant

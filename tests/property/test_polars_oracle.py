@@ -19,11 +19,11 @@ import polars as pl
 import pytest
 from polars.exceptions import PanicException, PolarsError
 
-from dpframe.dialects.polars import PrivatePolars
+from dpframe.dialects.polars.private import PrivatePolars
 from dpframe.errors import DPFrameError
 from dpframe.privacy.accountant import Accountant
-from dpframe.proofs.polars import prove
-from dpframe.proofs.polars_sample import sample_rows
+from dpframe.proofs.polars.prove import prove
+from dpframe.proofs.polars.sample import sample_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -17,7 +17,7 @@ import polars as pl
 import pytest
 
 import dpframe
-from dpframe.dialects.polars import PrivatePolars
+from dpframe.dialects.polars.private import PrivatePolars
 from dpframe.errors import DPFrameError
 from dpframe.frame import UNIT
 from dpframe.privacy.accountant import Accountant

@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dpframe.dialects.polars import PrivatePolars
+from dpframe.dialects.polars.private import PrivatePolars
 from dpframe.errors import DPFrameError
 from dpframe.frame import UNIT
 from dpframe.privacy.accountant import Accountant

@@ -14,7 +14,7 @@ from dpframe.declare import (
     find_column,
     public_value,
 )
-from dpframe.dialects.polars import PrivatePolars
+from dpframe.dialects.polars.private import PrivatePolars
 from dpframe.errors import (
     ColumnNotFoundError,
     DPFrameError,

@@ -16,8 +16,8 @@ from dpframe.errors import (
     ParameterError,
     ParameterTypeError,
 )
-from dpframe.proofs.pandas import Schema, record
-from dpframe.proofs.pandas_recording import replay
+from dpframe.proofs.pandas.record import Schema, record
+from dpframe.proofs.pandas.recording import replay
 
 if TYPE_CHECKING:
     from collections.abc import Callable

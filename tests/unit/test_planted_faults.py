@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
 from dpframe import measure
 from dpframe.accessor import run
 from dpframe.accessor.namespace import PrivateNamespace
-from dpframe.dialects.polars import PrivatePolars
+from dpframe.dialects.polars.private import PrivatePolars
 from dpframe.engines import local, rows
 from dpframe.measure import Part
 from dpframe.mechanisms import tables

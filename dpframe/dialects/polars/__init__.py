@@ -1,0 +1,3 @@
+"""The verbs that Polars users write, on frames that carry a budget."""
+
+from __future__ import annotations
