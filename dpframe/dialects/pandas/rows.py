@@ -299,9 +299,13 @@ class RowVerbs(PandasFrame):
         changed = [n for n in made if not _same_line(before[n], after[n])]
         state = self._state.forget(changed)
         unit = state.privacy_unit
-        if unit is not None and unit in made and (
-            made[unit].category is not None  # what is none of its levels is missing
-            or not _keeps_apart(self._native[unit], native[unit])
+        if (
+            unit is not None
+            and unit in made
+            and (
+                made[unit].category is not None  # what is none of its levels is missing
+                or not _keeps_apart(self._native[unit], native[unit])
+            )
         ):
             state = replace(state, unit_visible=False)
         levels = {n: r.levels for n, r in made.items() if r.levels is not None}
