@@ -113,11 +113,17 @@ def _as_planned(text: str, schema: tuple[tuple[str, pl.DataType], ...]) -> bool 
     try:
         expr = build_text(text)
         planned = rows.lazy().select(expr).collect_schema()
-        alike = [rows[[place] * 2] for place in range(rows.height)]
-        tried = [rows, *alike] if '"Ternary"' in text else [rows]  # one branch alone
+        tried = [rows, *_alike(schema)] if '"Ternary"' in text else [rows]
         return all(some.select(expr).schema == planned for some in tried)
     except (PolarsError, PanicException):
         return None
+
+
+@lru_cache(maxsize=512)
+def _alike(schema: tuple[tuple[str, pl.DataType], ...]) -> tuple[pl.DataFrame, ...]:
+    """Return made-up rows that are all alike, for which a choice takes one branch."""
+    rows = sample_rows(dict(schema))
+    return tuple(rows[[place] * 2] for place in range(rows.height))
 
 
 def _listed(part: Node) -> list[Node]:
