@@ -195,7 +195,27 @@ class RawNamespace(Generic[N]):
         bounds: Mapping[str, Any] | None = None,
         domain: Mapping[str, Any] | None = None,
     ) -> PrivateFrame:
-        """Attach a budget to this frame; see `dpframe.attach`, its typed twin."""
+        """Attach a budget to this frame; see `dpframe.attach`, its typed twin.
+
+        Parameters
+        ----------
+        accountant : Accountant
+            The budget that releases are charged to; shared by reference.
+        privacy_unit : str, optional
+            Column that says whom a row belongs to. Rows where it is missing are left
+            out. Default: each row is a unit of its own.
+        max_rows, max_groups : int, optional
+            Public. How many rows' worth a unit may count, and in how many cells. They
+            can also be declared later, by `.dp.contributions`.
+        bounds, domain : mapping, optional
+            Public clipping bounds and keys by column, as in `.dp.bounds` and
+            `.dp.domain`.
+
+        Returns
+        -------
+        PrivateFrame
+            With the verbs of its library, and releases under `.dp`.
+        """
         with_budget = cast("Callable[..., PrivateFrame]", attach)
         return with_budget(
             self._frame,

@@ -154,7 +154,7 @@ class Numbers(Runner[N]):
         -------
         ε-DP per privacy unit, add-or-remove-one. Costs `epsilon`. Sensitivity is
         `max_groups`: a unit with more values keeps that many of them. Without a privacy
-        unit it is 1. The noise is discrete Laplace.
+        unit, and for the unit's own column, it is 1. The noise is discrete Laplace.
 
         Accuracy
         --------

@@ -136,14 +136,16 @@ def n_unique(
     """Plan the number of distinct values of a column, or of tuples over several.
 
     Without a privacy unit a row brings at most one new value. With one, each unit
-    keeps `max_groups` of its values, which is then the sensitivity.
+    keeps `max_groups` of its values, which is then the sensitivity; of its own column
+    it has one.
     """
     names = listed_columns(columns)
     keys = tuple(typed(frame, name) for name in names)
     state = frame.private_state
     contribution = Contribution()
     if not state.rows_are_units:
-        limit = max_groups(frame)
+        itself = state.unit_visible and names == (state.privacy_unit,)
+        limit = 1 if itself else max_groups(frame)
         contribution = Contribution(per=Per.UNITS, limit=limit, salt=state.salt)
     blocks = (Block(epsilon=pure_epsilon(loss)),)
     part = Part(statistic=Distinct(keys=keys, contribution=contribution), blocks=blocks)

@@ -494,3 +494,15 @@ def test_a_dropped_unit_is_still_whom_rows_belong_to(host: Any) -> None:
     with recording(noiseless=True):
         units = dropped.dp.count(of="units", epsilon=1)
     assert units.value == 2
+
+
+@hosts
+def test_units_are_counted_as_distinct_values_without_a_limit(host: Any) -> None:
+    rows = drawn(3)
+    private = attach(host(rows))
+    record = record_of(lambda: private.dp.n_unique("u", epsilon=1))
+    assert record.blocks[0].sensitivity == 1
+    assert record.blocks[0].exact == ((rows["u"].drop_nulls().n_unique(),),)
+    for columns in ("g", ["u", "g"]):
+        with pytest.raises(BoundsRequiredError, match="max_groups"):
+            private.dp.n_unique(columns, epsilon=1)
