@@ -62,7 +62,10 @@ def try_parts(nodes: Sequence[Node], parts: Parts) -> bool:
             part for key in _ARGUMENTS.get(name, ()) for part in _listed(body[key])
         ]
         known = name == "BinaryExpr" and not choosing and _is_of_numbers(parts)
-        if not given or (known and not any(map(is_loose, given))):
+        if known and not any(map(is_loose, given)):
+            runs = False
+            continue
+        if not given:
             continue
         found = _try_part(node, parts)
         plain = all(head(part)[0] in _PLAIN for part in given)
