@@ -182,7 +182,7 @@ def to_datetime(x: Any, *, format: str, utc: bool = False) -> Any:  # noqa: A002
     ...     year=lambda d: dpframe.to_datetime(d.day, format="%Y-%m-%d").dt.year
     ... )
     >>> dict(private.dtypes)["year"]
-    dtype('float64')
+    Int64Dtype()
     """
     if isinstance(x, pl.Expr):
         _refuse_polars("to_datetime", "x.str.to_datetime(format, strict=False)")

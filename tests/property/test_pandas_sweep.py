@@ -221,6 +221,7 @@ ARGUMENTS: dict[str, list[Argument]] = {
     "value": [0, 1.5, "a", True, FIRST, pd.Timedelta(0), same, {0: 1}],
     "dtype": [
         *("float64", "int64", "Int64", "str", "boolean", "datetime64[s]", "category"),
+        *("Int8", "UInt64", "bool", "string", "string[python]"),
         *map(pd.CategoricalDtype, LEVELS),
     ],
     "to_replace": [1, {1: 0}, {"a": "b"}, [0.0, 1.5], {True: False}, {FIRST: None}],

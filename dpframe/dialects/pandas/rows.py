@@ -9,11 +9,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Self, cast
 
 import numpy as np
 import pandas as pd
 
+from dpframe.declare import declare_domain
 from dpframe.dialects.pandas.frame import (
     PandasFrame,
     column_hint,
@@ -30,16 +32,17 @@ from dpframe.errors import (
     ParameterTypeError,
 )
 from dpframe.frame import UNIT, Step, is_reserved
+from dpframe.proofs.pandas.casts import cast_column
 from dpframe.proofs.pandas.kinds import is_missing, literal_kind, polars_dtype
 from dpframe.proofs.pandas.query import record_query
 from dpframe.proofs.pandas.record import record
 from dpframe.proofs.pandas.recording import Recording, replay
 from dpframe.proofs.pandas.refusals import refuse_options
-from dpframe.proofs.pandas.rules import cast_column, fill_missing
+from dpframe.proofs.pandas.rules import fill_missing
 from dpframe.values import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     import polars as pl
 
@@ -297,7 +300,7 @@ class RowVerbs(PandasFrame):
         frame = type(self)(native, self._state)
         after = frame.types()
         changed = [n for n in made if not _same_line(before[n], after[n])]
-        state = self._state.forget(changed)
+        state = _fitting(frame.with_state(self._state.forget(changed)), made)
         unit = state.privacy_unit
         if (
             unit is not None
@@ -358,6 +361,18 @@ def _keeps_apart(before: pd.Series[Any], after: pd.Series[Any]) -> bool:
         return False
     same = before.dtype == after.dtype
     return same or (dtype == polars_dtype(after.dtype) and not dtype.is_float())
+
+
+def _fitting(frame: PandasFrame, names: Iterable[str]) -> State:
+    """Return the state without public keys that some columns cannot hold."""
+    state = frame.private_state
+    domain = dict(state.domain)
+    for name in domain.keys() & {*names}:
+        try:
+            declare_domain(frame, {name: domain[name]})
+        except ParameterError:
+            del domain[name]
+    return replace(state, domain=MappingProxyType(domain))
 
 
 def _same_line(before: pl.DataType, after: pl.DataType) -> bool:

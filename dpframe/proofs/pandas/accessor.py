@@ -11,6 +11,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Final, NoReturn, final
 
 from dpframe.errors import NotProvedError, NotProvedTypeError, ParameterError
+from dpframe.proofs.pandas.casts import as_whole
 from dpframe.proofs.pandas.kinds import is_missing
 from dpframe.proofs.pandas.recording import Recording, record_step
 from dpframe.proofs.pandas.refusals import not_a_value, not_elementwise
@@ -24,7 +25,11 @@ from dpframe.proofs.pandas.times import (
     text_of_times,
     to_unit,
 )
-from dpframe.proofs.pandas.vocabulary import TEXT_METHODS, TIME_PARTS
+from dpframe.proofs.pandas.vocabulary import (
+    TEXT_METHODS,
+    TIME_PARTS,
+    WHOLE_METHODS,
+)
 from dpframe.values import Kind
 
 if TYPE_CHECKING:
@@ -67,7 +72,8 @@ class RecordedAccessor:
         shown = [*map(repr, args), *(f"{k}={v!r}" for k, v in options.items())]
 
         def compute(rows: Any) -> Any:
-            return getattr(getattr(rows, self._name), name)(*args, **options)
+            found = getattr(getattr(rows, self._name), name)(*args, **options)
+            return as_whole(found) if name in WHOLE_METHODS else found
 
         step = f"{text}({', '.join(shown)})"
         return self._wrap(record_step(step, compute, self._column))
@@ -173,8 +179,11 @@ class RecordedTimes(RecordedAccessor):
         if name not in TIME_PARTS:
             return super().__getattr__(name)
         text = f"{self._column.text}.dt.{name}"
-        step = record_step(text, lambda rows: getattr(rows.dt, name), self._column)
-        return self._wrap(step)
+
+        def part(rows: Any) -> Any:
+            return as_whole(getattr(rows.dt, name))
+
+        return self._wrap(record_step(text, part, self._column))
 
     @property
     def tz(self) -> Any:

@@ -14,16 +14,15 @@ import numpy as np
 import pandas as pd
 
 from dpframe.errors import NotProvedError, ParameterError, ParameterTypeError
+from dpframe.proofs.pandas.casts import cast_column, nullable
 from dpframe.proofs.pandas.kinds import is_missing, literal_kind
 from dpframe.proofs.pandas.recording import Recording, record_step
 from dpframe.proofs.pandas.rules import (
     TIMES,
-    cast_column,
     comparable,
     filler,
     fits_unit,
     kind_of,
-    nullable,
     operand,
     scalar_fits,
     text_of,

@@ -19,6 +19,7 @@ from dpframe.errors import (
     ParameterTypeError,
 )
 from dpframe.proofs.pandas.accessor import RecordedText, RecordedTimes
+from dpframe.proofs.pandas.casts import cast_column
 from dpframe.proofs.pandas.choices import (
     NOT_GIVEN,
     choose,
@@ -43,7 +44,6 @@ from dpframe.proofs.pandas.rules import (
     LOGIC,
     NUMBERS,
     binary,
-    cast_column,
     fill_missing,
     filler,
     members,

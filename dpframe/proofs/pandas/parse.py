@@ -14,8 +14,9 @@ import numpy as np
 import pandas as pd
 
 from dpframe.errors import NotProvedError, ParameterError, ParameterTypeError
+from dpframe.proofs.pandas.casts import cast_column
 from dpframe.proofs.pandas.recording import record_step
-from dpframe.proofs.pandas.rules import NUMBERS, cast_column, unsuited
+from dpframe.proofs.pandas.rules import NUMBERS, unsuited
 from dpframe.values import Kind
 
 if TYPE_CHECKING:

@@ -12,7 +12,6 @@ fill turns whole numbers into floats only where it is used, and so on.
 from __future__ import annotations
 
 import operator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -332,94 +331,6 @@ def fill_missing(column: Recording, value: Any) -> Recording:
         return rows.fillna(instead)
 
     return record_step(step, fill, column, value)
-
-
-def cast_column(column: Recording, dtype: Any) -> Recording:
-    """Record astype, where no value can fail it or be formatted by its neighbors."""
-    try:
-        target: Any = pd.api.types.pandas_dtype(dtype)
-    except (TypeError, ValueError):
-        msg = f"{dtype!r} is no dtype of pandas."
-        raise ParameterTypeError(msg) from None
-    step = f"{column.text}.astype({str(target)!r})"
-    if isinstance(target, pd.CategoricalDtype):
-        return _as_category(step, column, target)
-    if not _cast_is_safe(column, target):
-        msg = f"astype from {column.dtype} to {target} can fail on a value."
-        raise NotProvedError(
-            msg,
-            step=step,
-            hint=(
-                "cast to a wider dtype of the same kind (whole numbers also to float "
-                "or text), or cast before attaching."
-            ),
-        )
-
-    def cast(rows: Any) -> Any:
-        return rows.astype(target)
-
-    return record_step(step, cast, column)
-
-
-def _as_category(step: str, column: Recording, target: Any) -> Recording:
-    """Record a cast to public categories: what is not among them becomes missing."""
-    if target.categories is None:
-        msg = f"{step} would take its categories from the rows."
-        raise NotProvedError(
-            msg, step=step, hint="write them out: pd.CategoricalDtype([...])."
-        )
-    levels = list(target.categories)
-    step = f"{column.text}.astype(category of {levels!r})"
-    if column.is_numpy and column.dtype.kind in "biu":
-        column = cast_column(column, nullable(column.dtype))
-    if column.dtype == np.float16:  # of which pandas makes no categories
-        column = cast_column(column, "float32")
-    among = members(column, levels)
-
-    def keep(rows: Any, known: Any) -> Any:
-        return rows.where(known.astype(bool))
-
-    filler(column, None, step=step, missing=True)
-    return replace(record_step(step, keep, column, among), category=target)
-
-
-def nullable(dtype: Any) -> Any:
-    """Return the dtype of whole numbers or Booleans that can be missing."""
-    if dtype.kind == "b":
-        return pd.BooleanDtype()
-    name = str(dtype).replace("i", "I", 1).replace("u", "U", 1)
-    return pd.api.types.pandas_dtype(name)
-
-
-def _cast_is_safe(column: Recording, target: Any) -> bool:
-    if column.dtype == target:
-        return True
-    wanted: Any = getattr(target, "numpy_dtype", target)
-    if isinstance(target, pd.ArrowDtype):
-        return False
-    kind = column.kind
-    if kind is Kind.OBJECT:
-        return False
-    if kind is Kind.TEXT:
-        held: Any = getattr(column.dtype, "storage", None)  # in Python: any characters
-        return isinstance(target, pd.StringDtype) and target.storage in (held, "python")
-    if isinstance(target, pd.StringDtype):
-        return kind in {Kind.INTEGER, Kind.BOOLEAN}
-    if not isinstance(wanted, np.dtype):
-        return False
-    if kind in TIMES:
-        same = isinstance(column.dtype, np.dtype) and wanted.kind == column.dtype.kind
-        return same and TICKS.get(time_unit(wanted), 2**63) <= TICKS.get(
-            time_unit(column.dtype), 0
-        )
-    if kind is Kind.DECIMAL:
-        return wanted == np.dtype("float64") and wanted is target
-    if kind is Kind.FLOAT:
-        return wanted.kind == "f"
-    source = np.dtype(str(column.dtype).lower().replace("boolean", "bool"))
-    return wanted.kind == "f" or (
-        wanted.kind in "biu" and np.can_cast(source, wanted, "safe")
-    )
 
 
 TICKS: Final = {"s": 1, **PER_SECOND}

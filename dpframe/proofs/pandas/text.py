@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from dpframe.errors import NotProvedError, ParameterTypeError
+from dpframe.proofs.pandas.casts import as_whole
 from dpframe.proofs.pandas.recording import Recording, record_step
 from dpframe.proofs.pandas.refusals import not_a_value, not_elementwise
 from dpframe.proofs.pandas.rules import check_storage, text_of, unsuited
@@ -110,7 +111,8 @@ class RecordedLists:
         def count(rows: Any) -> Any:
             parts = self._split(rows).to_numpy(dtype=object)
             counts = (len(p) if isinstance(p, (list, tuple)) else np.nan for p in parts)
-            return pd.Series(np.fromiter(counts, np.float64, len(parts)), rows.index)
+            held = np.fromiter(counts, np.float64, len(parts))
+            return as_whole(pd.Series(held, rows.index))
 
         return self._wrap(record_step(f"{self._text}.str.len()", count, self._column))
 

@@ -53,6 +53,9 @@ TEXT_METHODS: Final = frozenset(
 )
 """Methods of `.str`; those that can fail on a value (index, encode) are not here."""
 
+WHOLE_METHODS: Final = frozenset(["len", "count", "find", "rfind"])
+"""Methods of `.str` that count: whole numbers, missing where the text is."""
+
 TIME_PARTS: Final = frozenset(
     [
         *("year", "quarter", "month", "day", "hour", "minute", "second"),
