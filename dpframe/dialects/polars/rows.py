@@ -9,6 +9,7 @@ import polars as pl
 
 from dpframe.declare import no_such_column
 from dpframe.dialects.polars.figures import within_units
+from dpframe.dialects.polars.fills import alike, by_dtype, prove_fills, suited
 from dpframe.dialects.polars.frame import PolarsFrame
 from dpframe.dialects.polars.inputs import (
     column_names,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dpframe.dialects.polars.figures import Wide
+    from dpframe.dialects.polars.steps import Outputs
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -213,9 +215,9 @@ class RowVerbs(PolarsFrame):
             msg = "cast takes dtypes, by column if several."
             raise ParameterTypeError(msg, hint=first_line(error)) from None
         casts = [
-            alike.cast(dtype, strict=strict)
+            several.cast(dtype, strict=strict)
             for column, dtype in chosen
-            for alike in self._alike(self._names("cast", [column]))
+            for several in self._alike(self._names("cast", [column]))
         ]
         return self._replaced("cast", casts)
 
@@ -248,10 +250,8 @@ class RowVerbs(PolarsFrame):
             msg = "fill_null takes a value."
             raise ParameterError(msg, hint="write .fill_null(0).")
         suits = filled_dtypes(value, matches_supertype=matches_supertype)
-        names = self._names("fill_null", [pl.all() if suits is None else pl.col(suits)])
-        return self._replaced(
-            "fill_null", [alike.fill_null(value) for alike in self._alike(names)]
-        )
+        groups = suited(by_dtype(self._types, list(self._types)), suits)
+        return self._with("fill_null", *prove_fills(self._types, value, groups))
 
     def fill_nan(self, value: Any) -> Self:
         """Put a value, or None, in place of NaN.
@@ -263,7 +263,7 @@ class RowVerbs(PolarsFrame):
         """
         floats = [name for name, dtype in self._types.items() if dtype.is_float()]
         return self._replaced(
-            "fill_nan", [alike.fill_nan(value) for alike in self._alike(floats)]
+            "fill_nan", [several.fill_nan(value) for several in self._alike(floats)]
         )
 
     def drop_nulls(self, subset: Any = None) -> Self:
@@ -337,17 +337,13 @@ class RowVerbs(PolarsFrame):
 
     def _alike(self, names: Sequence[str]) -> list[pl.Expr]:
         """Return columns as one expression for each dtype: each is proved once."""
-        groups: dict[pl.DataType, list[str]] = {}
-        for name in names:
-            groups.setdefault(self._types[name], []).append(name)
-        return [
-            pl.col(group[0]) if len(group) == 1 else pl.selectors.by_name(*group)
-            for group in groups.values()
-        ]
+        return [alike(group) for group in by_dtype(self._types, names).values()]
 
     def _replaced(self, verb: str, exprs: Sequence[pl.Expr]) -> Self:
         """Replace columns by themselves in other values: declarations that fit stay."""
-        found = prove_outputs(self._types, verb, exprs)
+        return self._with(verb, exprs, prove_outputs(self._types, verb, exprs))
+
+    def _with(self, verb: str, exprs: Sequence[pl.Expr], found: Outputs) -> Self:
         types = {**self._types, **found.types}
         state = fitting(self._state, self._types, found.types)
         step = Step(f"{verb}({_texts(exprs)})", f"{verb}({', '.join(found.types)})")

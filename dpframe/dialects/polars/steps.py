@@ -185,8 +185,11 @@ def fitting(
     """
     unit = state.privacy_unit
     same = unit is None or unit not in after or before[unit] == after[unit]
+    declared = {*state.bounds, *state.domain} & after.keys()
     return replace(
-        state.forget([name for name in after if not _fits(state, name, after[name])]),
+        state.forget(
+            [name for name in declared if not _fits(state, name, after[name])]
+        ),
         unit_visible=state.unit_visible and same,
     )
 

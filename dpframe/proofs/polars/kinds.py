@@ -8,9 +8,13 @@ Everything that is not listed here is tried.
 from __future__ import annotations
 
 import math
+import re
+from functools import lru_cache
+from io import BytesIO
 from typing import TYPE_CHECKING, Final
 
 import polars as pl
+from polars.exceptions import PanicException, PolarsError
 
 from dpframe.proofs.polars.tree import (
     Node,
@@ -18,11 +22,12 @@ from dpframe.proofs.polars.tree import (
     is_loose,
     items,
     named_columns,
+    pairs,
     reads,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 _LARGEST: Final = 2**31 - 1
 _DTYPES: Final[dict[type[pl.DataType], str]] = {
@@ -46,6 +51,14 @@ _ARITHMETIC: Final = frozenset(
     {"Plus", "Minus", "Multiply", "TrueDivide", "FloorDivide", "Modulus"}
 )
 _TARGETS: Final = [{"Literal": name} for name in ("Int32", "Int64", "Float64")]
+_LISTED: Final = frozenset(
+    {pl.Int64(), pl.Float64(), pl.Boolean(), pl.String(), pl.Date(), *_INSTANTS}
+)
+_END_OF_STREAM: Final = b"\xff\xff\xff\xff" + bytes(4)
+_PATTERN: Final = re.compile(
+    r"\^?(?:(?:[\w ,:;@%=<>'\"/!-]|\.|\\[.dwsDWS])[*+?]?|\|){0,50}\$?"
+)
+"""Patterns of plain characters, any character, and classes, repeated or not."""
 _FUNCTIONS: Final[dict[str, tuple[str, str]]] = {
     **dict.fromkeys(("Abs", "Floor", "Ceil"), ("number", "number")),
     **dict.fromkeys(
@@ -193,6 +206,8 @@ def _function(body: Node, schema: Mapping[str, pl.DataType]) -> str | None:
     name, options = head(body["function"])
     if isinstance(options, str):
         name = f"{name}.{options}"
+    elif options is not None:
+        return _with_options(name, *head(options), items(body["input"]), schema)
     given = [kind(part, schema) for part in items(body["input"])]
     if not all(
         head(part)[0] == "Literal" or reads(part) for part in items(body["input"])
@@ -204,6 +219,8 @@ def _function(body: Node, schema: Mapping[str, pl.DataType]) -> str | None:
         case "StringExpr.Slice" | "StringExpr.Head" | "StringExpr.Tail":
             whole = all(_is_whole(part) for part in items(body["input"])[1:])
             return "text" if given[0] == "text" and whole else None
+        case "StringExpr.StartsWith" | "StringExpr.EndsWith":
+            return "truth" if given == ["text", "text"] else None
         case "Boolean.IsNull" | "Boolean.IsNotNull":
             return "truth" if given[0] not in {None, "null"} else None
         case "Boolean.AnyHorizontal" | "Boolean.AllHorizontal":
@@ -211,6 +228,53 @@ def _function(body: Node, schema: Mapping[str, pl.DataType]) -> str | None:
         case _:
             takes, gives = _FUNCTIONS.get(name, ("", None))
             return gives if given == [takes] else None
+
+
+def _with_options(
+    family: str,
+    name: str,
+    options: Node,
+    given: Sequence[Node],
+    schema: Mapping[str, pl.DataType],
+) -> str | None:
+    """Return the kind of a function of two arguments, the second written out."""
+    if len(given) != 2:  # noqa: PLR2004 - both
+        return None
+    first, value = given[0], head(head(given[1])[1])[1]
+    match f"{family}.{name}":
+        case "Boolean.IsIn":
+            listed = _dtype_of_list(value)
+            same = head(first)[0] == "Column" and schema[head(first)[1]] == listed
+            text = listed == pl.String() and kind(first, schema) == "text"
+            return "truth" if same or text else None
+        case "StringExpr.Contains" if kind(first, schema) == "text":
+            pattern = head(value)[1]
+            plain = isinstance(pattern, str) and (
+                pairs(options).get("literal") is True or _PATTERN.fullmatch(pattern)
+            )
+            return "truth" if plain else None
+        case _:
+            return None
+
+
+def _dtype_of_list(value: Node) -> pl.DataType | None:
+    """Return the dtype of the values of a list, if it is one that is plain."""
+    name, listed = head(value)
+    if name != "List":
+        return None
+    length = int.from_bytes(listed[4:8], "little")
+    dtype = _dtype_of_stream(bytes(listed[: 8 + length]))
+    return dtype if dtype in _LISTED else None
+
+
+@lru_cache(maxsize=128)
+def _dtype_of_stream(message: bytes) -> pl.DataType | None:
+    """Return the dtype that the first message of an Arrow stream is about."""
+    try:
+        found = pl.read_ipc_stream(BytesIO(message + _END_OF_STREAM)).dtypes
+    except (PolarsError, PanicException):
+        return None
+    return found[0] if len(found) == 1 else None
 
 
 _NODES: Final[dict[str, Callable[[Node, Mapping[str, pl.DataType]], str | None]]] = {

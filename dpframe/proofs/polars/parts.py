@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from polars.exceptions import PolarsError
@@ -43,15 +43,15 @@ class Parts:
         self.text = text
         self.schema = schema
         self.tree: Node = read_tree(text)
-        self.selecting = '"Selector"' in text
+        self.selecting = columns_named(text) is None
         self._known: dict[int, tuple[Node, list[pl.DataType]]] = {}
 
     @cached_property
     def read(self) -> Mapping[str, pl.DataType]:
         """The columns it may read: all where it holds a selector."""
-        if self.selecting:
+        names = columns_named(self.text)
+        if names is None:
             return self.schema
-        names = sorted({json.loads(name) for name in _COLUMN.findall(self.text)})
         return {name: self.schema[name] for name in names if name in self.schema}
 
     @cached_property
@@ -113,6 +113,14 @@ class Parts:
     def refuse(self, what: str) -> NoReturn:
         """Refuse the expression for a reason, by its key in the hints."""
         raise refusal(what, self.expr)
+
+
+@lru_cache(maxsize=512)
+def columns_named(text: str) -> tuple[str, ...] | None:
+    """Return the columns that an expression may read; None where it selects them."""
+    if '"Selector"' in text:
+        return None
+    return tuple(sorted({json.loads(name) for name in _COLUMN.findall(text)}))
 
 
 class RebuildError(PolarsError):

@@ -9,6 +9,7 @@ is whatever can fail on a value, since failing would say what the data are.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from dpframe.declare import no_such_column
@@ -21,9 +22,9 @@ from dpframe.proofs.polars.functions import (
     OPERATORS,
     ORDERINGS,
 )
-from dpframe.proofs.polars.parts import Parts, refusal
+from dpframe.proofs.polars.parts import Parts, columns_named, refusal
 from dpframe.proofs.polars.proved import Proved
-from dpframe.proofs.polars.tree import Node, head, items, pairs, write
+from dpframe.proofs.polars.tree import Node, head, is_exact, items, pairs, write
 from dpframe.proofs.polars.trial import try_parts
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ _RENAMERS: Final = frozenset(
     {"Prefix", "Suffix", "Replace", "ToLowercase", "ToUppercase"}
 )
 _UTC: Final = {"inner": "UTC"}
+_LONGEST: Final = 8192
+"""Longer texts, which may hold long lists of values, are not kept in memory."""
 
 
 def prove(expr: pl.Expr, *, schema: Mapping[str, pl.DataType]) -> Proved:
@@ -74,8 +77,35 @@ def prove(expr: pl.Expr, *, schema: Mapping[str, pl.DataType]) -> Proved:
     text = write(expr)
     if text is None:
         raise refusal("AnonymousFunction", expr)
+    asked = _Asked(text=text, columns=_columns(text, schema), expr=expr, schema=schema)
+    if len(text) > _LONGEST or not is_exact(text):
+        return _prove(asked)
+    return _remembered(asked)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Asked:
+    """An expression over columns; what is compared is all that the proof goes by."""
+
+    text: str
+    columns: tuple[tuple[str, pl.DataType | None], ...]
+    expr: pl.Expr = field(compare=False)
+    schema: Mapping[str, pl.DataType] = field(compare=False)
+
+
+def _columns(
+    text: str, schema: Mapping[str, pl.DataType]
+) -> tuple[tuple[str, pl.DataType | None], ...]:
+    """Return the columns that an expression may read; None for one not there."""
+    names = columns_named(text)
+    if names is None:
+        return tuple(schema.items())  # in their order, which selectors may go by
+    return tuple((name, schema.get(name)) for name in names)
+
+
+def _prove(asked: _Asked) -> Proved:
     try:
-        parts = Parts(expr, text, schema=schema)
+        parts = Parts(asked.expr, asked.text, schema=asked.schema)
         walk = _Walk(parts=parts, checks=Checks(parts=parts, fragile=is_fragile(parts)))
         try:
             walk.walk(parts.tree)
@@ -86,8 +116,11 @@ def prove(expr: pl.Expr, *, schema: Mapping[str, pl.DataType]) -> Proved:
         if parts.selecting or proved.kind is None:
             proved.was_tried = try_parts(walk.seen, parts)
     except RecursionError:
-        raise refusal("Deep", expr) from None
+        raise refusal("Deep", asked.expr) from None
     return proved
+
+
+_remembered: Final = lru_cache(maxsize=512)(_prove)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -99,15 +99,19 @@ class Proved:
         NotProvedError
             If Polars cannot rebuild the expression exactly.
         """
-        try:
-            found = self._settled()
-        except (MixedFloatsError, MixedTimesError, PolarsError, RecursionError):
-            found = None
-        if found is None:
+        if self._settled is None:
             self.parts.refuse("Unsettled")
-        return found
+        return self._settled
 
+    @cached_property
     def _settled(self) -> pl.Expr | None:
+        """The expression as it is run; None where Polars cannot rebuild it."""
+        try:
+            return self._rebuilt()
+        except (MixedFloatsError, MixedTimesError, PolarsError, RecursionError):
+            return None
+
+    def _rebuilt(self) -> pl.Expr | None:
         bound = self._bound
         if named_columns(bound) is None:
             if self._has_times():

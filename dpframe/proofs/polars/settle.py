@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
-from dpframe.proofs.polars.tree import Node, head, items, pairs, reads
+from dpframe.proofs.polars.tree import LEAVES, Node, head, items, pairs, reads
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,9 +59,9 @@ def settle(node: Node, dtypes: Callable[[Node], list[pl.DataType]]) -> Node:
     """
     if isinstance(node, list):
         return [settle(part, dtypes) for part in items(node)]
-    if not isinstance(node, dict):
-        return node
     name, body = head(node)
+    if name in LEAVES or not pairs(node):
+        return node
     inner = {key: settle(part, dtypes) for key, part in pairs(node).items()}
     if name == "BinaryExpr" and body["op"] in _DIVISIONS and reads(node):
         return _division(inner, dtypes(node))

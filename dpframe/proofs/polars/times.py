@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
-from dpframe.proofs.polars.tree import Node, head, items, pairs, reads
+from dpframe.proofs.polars.tree import LEAVES, Node, head, items, pairs, reads
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,6 +41,12 @@ _FAILING: Final = frozenset(
     }
 )
 """Functions that may fail on times beyond the calendar: print, cast or compute them."""
+
+_MISSING: Final = (
+    *("Year", "Quarter", "Month", "Week", "WeekDay", "Day", "OrdinalDay"),
+    *("Hour", "Minute", "Second"),
+)
+"""Parts of times, missing beyond the calendar where no time zone is looked up."""
 
 
 class MixedTimesError(Exception):
@@ -78,9 +84,9 @@ def keep(node: Node, dtypes: Callable[[Node], list[pl.DataType]]) -> Node:
     """
     if isinstance(node, list):
         return [keep(part, dtypes) for part in items(node)]
-    if not isinstance(node, dict):
-        return node
     name, body = head(node)
+    if name in LEAVES or not pairs(node):
+        return node
     inner = {key: keep(part, dtypes) for key, part in pairs(node).items()}
     if name == "Cast":
         held = _held(inner["Cast"]["expr"], body["expr"], dtypes)
@@ -91,15 +97,18 @@ def keep(node: Node, dtypes: Callable[[Node], list[pl.DataType]]) -> Node:
             for side in ("truthy", "falsy")
         }
         return {"Ternary": {**inner["Ternary"], **branches}}
-    if name == "Function" and _may_fail(body):
+    if name == "Function" and _may_fail(body, dtypes):
         given = zip(inner["Function"]["input"], items(body["input"]), strict=True)
         held = [_held(part, before, dtypes) for part, before in given]
         return {"Function": {**inner["Function"], "input": held}}
     return inner
 
 
-def _may_fail(function: Node) -> bool:
+def _may_fail(function: Node, dtypes: Callable[[Node], list[pl.DataType]]) -> bool:
     name, options = head(pairs(function).get("function"))
+    if name == "TemporalExpr" and options in _MISSING:
+        found = dtypes(items(pairs(function)["input"])[0])
+        return any(getattr(dtype, "time_zone", None) is not None for dtype in found)
     return name in _FAILING or f"{name}.{head(options)[0]}" in _FAILING
 
 

@@ -24,6 +24,9 @@ _COMPACT: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _IN_ALL: Final = 127
 _LOST: Final = re.compile(r'"(Float|Float32|Float64)":null')
 
+LEAVES: Final = frozenset({"Column", "Literal", "Selector"})
+"""Nodes that hold no further expressions."""
+
 Node: TypeAlias = Any
 """Part of a tree: a mapping with one key, a list, text, a number, a truth, None."""
 
@@ -54,6 +57,11 @@ def build(tree: Node) -> pl.Expr:
     dtype.
     """
     return build_text(finite_text(tree))
+
+
+def is_exact(text: str) -> bool:
+    """Return whether the text of an expression holds all its numbers."""
+    return _LOST.search(text) is None
 
 
 def finite_text(tree: Node) -> str:
@@ -136,10 +144,10 @@ def head(node: Node) -> tuple[str, Node]:
 
     A node is a mapping with one key, or its bare name; anything else has no name.
     """
-    if isinstance(node, str):
-        return node, None
-    found = pairs(node)
-    return next(iter(found.items())) if len(found) == 1 else ("", None)
+    if isinstance(node, dict):
+        found = cast("dict[str, Node]", node)
+        return next(iter(found.items())) if len(found) == 1 else ("", None)
+    return (node, None) if isinstance(node, str) else ("", None)
 
 
 def strip_names(node: Node) -> Node:

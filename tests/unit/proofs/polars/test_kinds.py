@@ -3,6 +3,7 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 import itertools
+import math
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -64,6 +65,10 @@ ROWS = pl.DataFrame(
 )
 
 
+DAYS = [dt.date(2000, 1, 2), None]
+INSTANTS = [dt.datetime(2000, 1, 2)]  # noqa: DTZ001 - naive as the column
+
+
 def _pairs() -> Iterator[pl.Expr]:
     known = _known([*COLUMNS, *LITERALS])
     sides = [side for side, proved in known if proved.kind not in {"other", "null"}]
@@ -86,6 +91,10 @@ def _singles() -> Iterator[pl.Expr]:
         yield from (one.dt.year(), one.dt.week(), one.dt.weekday(), one.dt.quarter())
         yield from (one.dt.day(), one.dt.ordinal_day(), one.dt.month(), one.dt.hour())
         yield from (one.dt.minute(), one.dt.second())
+        yield from (one.str.contains("a.1|^b+"), one.str.contains("(", literal=True))
+        yield from (one.str.starts_with("a"), one.str.ends_with("b"))
+        for listed in (["a", None], [1], [1.5, math.nan], [True], DAYS, INSTANTS):
+            yield from (one.is_in(listed), one.is_in(listed, nulls_equal=True))
         for target in (pl.Int32, pl.Int64, pl.Float64):
             yield from (one.cast(target), one.cast(target, strict=False))
             yield one.cast(target, wrap_numerical=True)
@@ -148,13 +157,16 @@ def test_kinds_are_those_of_what_comes_out() -> None:
     "expr",
     [
         pl.col("11").str.contains("("),
-        pl.col("11").str.contains(pl.lit("a")),
+        pl.col("11").str.contains("a++b"),
+        pl.col("11").str.contains(r"\p{Zzz}"),
+        pl.col("11").str.contains(pl.col("11")),
         pl.col("11").cast(pl.Int64, strict=False),
         pl.col("0").clip(0, 300),
         pl.col("0") > pl.lit(2**40),
         pl.col("0") + pl.lit(float("inf")),
         pl.col("13") == pl.col("16"),
-        pl.col("11").is_in(["a"]),
+        pl.col("11").is_in([1]),
+        pl.col("0").is_in([1]),
         pl.col("0") & pl.col("1"),
         pl.col("10") + pl.col("10"),
         -1 * pl.col("4"),
@@ -167,3 +179,49 @@ def test_kinds_are_those_of_what_comes_out() -> None:
 def test_what_can_be_wrong_is_tried(expr: pl.Expr) -> None:
     with contextlib.suppress(DPFrameError):  # which says that it was tried
         assert prove(expr, schema=SCHEMA).kind is None
+
+
+@pytest.mark.parametrize("listed", [["a"], [1], [1.5], [True], DAYS, INSTANTS], ids=str)
+def test_lists_of_the_column_s_dtype_need_no_trial(listed: list[object]) -> None:
+    schema = {"x": pl.Series(listed).dtype}
+    assert prove(pl.col("x").is_in(listed), schema=schema).kind == "truth"
+    assert prove(pl.col("x").is_in([*listed, None]), schema=schema).kind == "truth"
+
+
+@pytest.mark.parametrize("dtype", [pl.Date, pl.Datetime("us"), pl.Datetime("ms")])
+def test_parts_beyond_the_calendar_are_missing_and_fail_for_none(
+    dtype: pl.DataType,
+) -> None:
+    bits = 31 if dtype == pl.Date else 63
+    ends = pl.Series([2**bits - 1, -(2**bits), 0]).cast(
+        pl.Int32 if bits == 31 else pl.Int64
+    )
+    rows = pl.DataFrame({"x": ends.cast(dtype)})
+    x = pl.col("x").dt
+    named = [x.year(), x.quarter(), x.month(), x.week(), x.day(), x.ordinal_day()]
+    if dtype != pl.Date:
+        named += [x.hour(), x.minute(), x.second()]
+    for expr in named:
+        run = prove(expr, schema=rows.schema).runnable()
+        assert rows.select(run).to_series().is_null().to_list() == [True, True, False]
+        assert rows[:1].select(run).item() is None
+    weekday = rows.select(prove(x.weekday(), schema=rows.schema).runnable())
+    assert weekday.to_series().is_between(1, 7).all()
+
+
+def test_what_is_remembered_is_told_from_what_differs() -> None:
+    schema = {"x": pl.Float64()}
+    for number in (math.inf, -math.inf):
+        run = prove(pl.col("x") + number, schema=schema).runnable()
+        assert pl.DataFrame({"x": [0.0]}).select(run).item() == number
+    one = prove(pl.col("x") + 1, schema=schema)
+    assert prove(pl.col("x") + 1, schema={"y": pl.Int8(), **schema}) is one
+    assert prove(pl.col("x") + 1, schema={"x": pl.Int8()}).parts.outputs.dtypes() == [
+        pl.Int8()
+    ]
+    everything = prove(pl.all(), schema={"x": pl.Int8()})
+    assert everything.runnable() is not None
+    assert prove(pl.all(), schema={"x": pl.Int8(), "y": pl.Int8()}).sources == {
+        "x": "x",
+        "y": "y",
+    }
