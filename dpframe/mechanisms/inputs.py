@@ -224,7 +224,7 @@ def max_groups(frame: PrivateFrame) -> int:
     return state.max_groups
 
 
-def listed_columns(columns: object, *, what: str = "columns") -> tuple[Any, ...]:
+def listed_columns(columns: object) -> tuple[Any, ...]:
     """Return one name, or a list of distinct names, as a tuple.
 
     Raises
@@ -237,13 +237,13 @@ def listed_columns(columns: object, *, what: str = "columns") -> tuple[Any, ...]
     if isinstance(columns, str):
         return (columns,)
     if not isinstance(columns, (list, tuple)):
-        msg = f"{what} must be one name or a list of names."
+        msg = "columns must be one name or a list of names."
         raise ParameterTypeError(msg)
     names = tuple(cast("Sequence[object]", columns))
     if not names:
-        msg = f"{what} are empty."
+        msg = "columns are empty."
         raise ParameterError(msg)
     if len({str(name) for name in names}) < len(names):
-        msg = f"{what} name a column twice."
+        msg = "columns name a column twice."
         raise ParameterError(msg)
     return names
