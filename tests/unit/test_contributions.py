@@ -202,7 +202,7 @@ def test_a_unit_keeps_the_same_cells_whoever_else_is_there() -> None:
         for unit, there in held.items():
             assert len(chosen[unit]) == min(limit, len(there))
             assert set(chosen[unit]) <= set(there)
-    for _ in range(2_000):
+    for _ in range(500):
         limit = int(rng.choice([1, 2, 5]))
         some = rng.integers(0, 6_000, rng.integers(1, 6)).tolist()
         for unit, chosen in kept(cells(sorted(set(some))[::-1]), limit).items():
@@ -269,7 +269,7 @@ def choices(private: Any) -> list[list[int]]:
 
 
 def test_kept_cells_are_the_same_on_every_host_and_in_every_order() -> None:
-    for seed in range(8):
+    for seed in range(3):
         rows = drawn(seed)
         names = rows.with_columns(u=pl.format("unit {}", "u"))
         for frame in (rows, names):
@@ -280,8 +280,8 @@ def test_kept_cells_are_the_same_on_every_host_and_in_every_order() -> None:
             natives += [
                 HOSTS["pandas"](shuffled),
                 frame.to_pandas(use_pyarrow_extension_array=True),
+                frame.cast({"g": pl.Int8, "x": pl.Int16}),
             ]
-            natives.append(frame.cast({"g": pl.Int8, "x": pl.Int16}))
             for native in natives:
                 assert choices(attach(native, max_groups=2)) == first
 
