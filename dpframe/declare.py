@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from difflib import get_close_matches
 from operator import index
-from typing import TYPE_CHECKING, SupportsIndex, cast
+from typing import TYPE_CHECKING, Final, SupportsIndex, cast
 
 import numpy as np
 
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
     from dpframe.frame import PrivateFrame
     from dpframe.values import Bounds, ColumnType, Keys
+
+_CLOSE: Final = 0.65
+"""How alike names must be to be suggested: 'yr' is for 'year', no 'nope' 'income'."""
 
 
 def find_column(
@@ -61,7 +64,11 @@ def find_column(
 
 def no_such_column(name: str, columns: Iterable[str]) -> ColumnNotFoundError:
     """Return the error for a missing column, with the nearest names."""
-    near = get_close_matches(name, list(columns))
+    folded: dict[str, list[str]] = {}
+    for column in columns:
+        folded.setdefault(column.casefold(), []).append(column)
+    alike = get_close_matches(name.casefold(), folded, cutoff=_CLOSE)
+    near = [column for key in alike for column in folded[key]]
     hint = f"did you mean {' or '.join(map(repr, near))}?" if near else None
     return ColumnNotFoundError(
         f"There is no column {name!r}.", column=name, close_matches=near, hint=hint

@@ -12,6 +12,7 @@ from dpframe.declare import (
     declare_bounds,
     declare_domain,
     find_column,
+    no_such_column,
     public_value,
 )
 from dpframe.dialects.polars.private import PrivatePolars
@@ -119,3 +120,18 @@ def test_released_value_is_public(frame: PrivatePolars[pl.DataFrame]) -> None:
     assert declare_bounds(frame, {"age": Released()}) == {"age": Bounds(0, 65)}
     column = pl.Series([1])
     assert public_value(column) is column
+
+
+@pytest.mark.parametrize(
+    ("asked", "near"),
+    [
+        ("nope", ()),
+        ("incme", ("income",)),
+        ("yr", ("year",)),
+        ("Income", ("income",)),
+        ("YEAR", ("year",)),
+    ],
+)
+def test_names_are_suggested_that_are_alike(asked: str, near: tuple[str, ...]) -> None:
+    found = no_such_column(asked, ["income", "year", "sex"])
+    assert found.close_matches == near
