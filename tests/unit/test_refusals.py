@@ -52,8 +52,8 @@ POLARS: dict[str, tuple[Call, str, Call]] = {
     ),
     "unique": (
         lambda p: p.unique("state"),
-        ".dp.value_counts(",
-        lambda p: p.dp.value_counts("state", keys=KEYS, epsilon=1),
+        '.group_by("id").agg(',
+        lambda p: p.group_by("id").agg(state.max()),
     ),
     "describe": (
         lambda p: p.describe(),
@@ -143,8 +143,12 @@ POLARS: dict[str, tuple[Call, str, Call]] = {
     ),
     "shift": (
         lambda p: p.with_columns(age.shift(1)),
-        "own row",
-        lambda p: p.with_columns(age - pl.col("days")),
+        'f.join(f.select("id", ',
+        lambda p: p.join(
+            p.select("id", pl.col("days") + 1, previous="age"),
+            on=["id", "days"],
+            how="left",
+        ),
     ),
     "rank": (
         lambda p: p.with_columns(age.rank()),
@@ -153,8 +157,13 @@ POLARS: dict[str, tuple[Call, str, Call]] = {
     ),
     "cum_sum": (
         lambda p: p.with_columns(age.cum_sum()),
-        "own row",
-        lambda p: p.with_columns(age + pl.col("days")),
+        'f.join(f.select("id", ',
+        lambda p: (
+            p.join(p.select("id", before="days", earlier="age"), on="id")
+            .filter(pl.col("before") <= pl.col("days"))
+            .group_by("id", "days")
+            .agg(pl.col("earlier").sum())
+        ),
     ),
     "a mean in a step": (
         lambda p: p.with_columns(age - age.mean()),
@@ -168,8 +177,8 @@ POLARS: dict[str, tuple[Call, str, Call]] = {
     ),
     "fill forward": (
         lambda p: p.fill_null(strategy="forward"),
-        ".fill_null(value)",
-        lambda p: p.fill_null(0),
+        '.mean().over("id")',
+        lambda p: p.with_columns(age.fill_null(age.mean().over("id"))),
     ),
     "a Python function": (
         lambda p: p.with_columns(age.map_elements(round, return_dtype=pl.Float64)),

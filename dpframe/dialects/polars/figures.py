@@ -31,6 +31,7 @@ from dpframe.errors import (
     ParameterTypeError,
 )
 from dpframe.frame import UNIT, State
+from dpframe.proofs.polars.hints import UNIT_NAME, for_unit
 from dpframe.proofs.polars.outputs import (
     all_selectors,
     columns_read,
@@ -77,6 +78,8 @@ class Wide:
         The visible and the hidden columns.
     exprs : list of pl.Expr
         The caller's, row by row of these columns.
+    unit : str or None
+        The column of the privacy unit, for hints.
     texts : mapping of str to str
         What each hidden column stands for, in public words.
     """
@@ -84,11 +87,12 @@ class Wide:
     native: pl.LazyFrame
     types: Types
     exprs: Sequence[pl.Expr]
+    unit: str | None
     texts: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def outputs(self, verb: str) -> Outputs:
         """Prove what the expressions give; raises as `prove_outputs` does."""
-        with reworded(self.texts):
+        with reworded(self.texts, unit=self.unit):
             found = prove_outputs(self.types, verb, self.exprs)
         for name in self.texts.keys() & found.types:
             msg = f"A column cannot be named {name!r}, which is in use."
@@ -97,7 +101,7 @@ class Wide:
 
     def conditions(self) -> list[pl.Expr]:
         """Prove that they are conditions; raises as `prove_conditions` does."""
-        with reworded(self.texts):
+        with reworded(self.texts, unit=self.unit):
             return prove_conditions(self.types, self.exprs)
 
     def narrowed(self, native: pl.LazyFrame) -> pl.LazyFrame:
@@ -121,7 +125,7 @@ def within_units(
     """
     trees = [_spanning(expr, state) for expr in exprs]
     if all(tree is None for tree in trees):
-        return Wide(native=native, types=types, exprs=exprs)
+        return Wide(native=native, types=types, exprs=exprs, unit=state.privacy_unit)
     split = Split(unit=str(state.privacy_unit), taken=frozenset(types))
     rows = sample_rows(types).lazy()
     outer = list[pl.Expr]()
@@ -149,6 +153,7 @@ def within_units(
         native=wide,
         types={**columns, **{one.name: one.made.dtype for one in taken}},
         exprs=outer,
+        unit=state.privacy_unit,
         texts=hidden_texts(split),
     )
 
@@ -227,7 +232,7 @@ def computed_before(
     read = [exactly(t, build(t)).alias(name) for name, t in split.before.items()]
     if not read:
         return native, dict(types)
-    with reworded(hidden_texts(split)):
+    with reworded(hidden_texts(split), unit=split.unit):
         found = prove_outputs(types, "with_columns", read)
     return native.with_columns(found.exprs), {**types, **found.types}
 
@@ -307,26 +312,30 @@ def hidden_texts(split: Split) -> dict[str, str]:
 
 
 @contextmanager
-def reworded(texts: Mapping[str, str]) -> Generator[None]:
-    """Put public words for hidden columns into errors."""
+def reworded(texts: Mapping[str, str], *, unit: str | None) -> Generator[None]:
+    """Put public words for hidden columns, and the unit's name, into errors."""
     try:
         yield
     except DPFrameError as error:
-        if not any(name in str(error) for name in texts):
+        if not any(name in str(error) for name in (*texts, UNIT_NAME)):
             raise
-        raise _reworded(error, texts) from None
+        raise _reworded(error, texts, unit) from None
 
 
-def _reworded(error: DPFrameError, texts: Mapping[str, str]) -> DPFrameError:
+def _reworded(
+    error: DPFrameError, texts: Mapping[str, str], unit: str | None
+) -> DPFrameError:
     def said(text: str) -> str:
         for name, stands_for in texts.items():
             text = text.replace(f'.alias("{name}")', "")
             text = text.replace(f'col("{name}")', stands_for).replace(name, stands_for)
         return text
 
-    hint = None if error.hint is None else said(error.hint)
+    hint = None if error.hint is None else for_unit(said(error.hint), unit)
     if isinstance(error, NotProvedError):
         return NotProvedError(said(_fact(error)), step=said(error.step), hint=hint)
+    if not any(name in str(error) for name in texts):
+        return error
     return ParameterTypeError(said(_fact(error)), hint=hint)
 
 

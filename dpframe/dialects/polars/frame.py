@@ -144,7 +144,9 @@ class PolarsFrame(PrivateFrame):
     # ----------------------------------------------------------------- refusals
 
     def __getattr__(self, name: str) -> NoReturn:
-        refuse_attribute(name, {name: private_way(name)})
+        if name.startswith("_"):  # also before there is a state
+            refuse_attribute(name, {})
+        refuse_attribute(name, {name: private_way(name, self._state.privacy_unit)})
 
     def __repr__(self) -> str:
         return describe(self._state, self._host(), self._dtype_texts())

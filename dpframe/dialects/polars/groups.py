@@ -25,6 +25,7 @@ from dpframe.dialects.polars.steps import carried, check_names, prove_outputs
 from dpframe.dialects.shared import refuse_attribute, refuse_protocol
 from dpframe.errors import NotProvedError
 from dpframe.frame import UNIT, Step
+from dpframe.proofs.polars.hints import for_unit, turned_hint
 from dpframe.proofs.polars.parts import step_text
 from dpframe.proofs.polars.sample import sample_rows
 from dpframe.proofs.polars.units import Split
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F")
 
-_ORDER: Final = "rows have no order here; use .max() or .min() of a column."
+_ORDER: Final = turned_hint("Agg.First")
 _LISTS: Final = "it gives lists, which have an order; use .agg(...) with figures."
 _HINTS: Final = {
     **dict.fromkeys(("first", "last", "head", "tail"), _ORDER),
@@ -174,6 +175,7 @@ def aggregated(rows: Rows, keys: Keys, exprs: Sequence[pl.Expr]) -> Rows:
         ),
         types={**keys.types, **{one.name: one.made.dtype for one in taken}},
         exprs=[*map(exact_column, keys.types), *outer],
+        unit=keys.units[0],
         texts=hidden_texts(split),
     )
     found = wide.outputs("agg")
@@ -277,7 +279,11 @@ class PrivateGroupBy(Generic[F]):
         raise refuse_protocol("iteration", "use .agg(...) with figures.")
 
     def __getattr__(self, name: str) -> NoReturn:
-        refuse_attribute(name, _HINTS)
+        if name.startswith("_"):
+            refuse_attribute(name, {})
+        unit = self._keys.units[0]
+        hints = {key: for_unit(hint, unit) for key, hint in _HINTS.items()}
+        refuse_attribute(name, hints)
 
     def __repr__(self) -> str:
         return f"PrivateGroupBy({self._keys.text})"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from dpframe.proofs.polars.hints import for_unit, turned_hint
+
 _FIGURES: Final = "release it: .dp.{name}(column, epsilon=...)."
 _SPREAD: Final = ".dp.histogram(column, bins=..., epsilon=...) shows where values lie."
 _LOOK: Final = "rows are not shown; .dp.agg(..., epsilon=...) releases statistics."
@@ -14,6 +16,8 @@ _ORDER: Final = (
 _KEYS: Final = ".dp.value_counts(column, keys=[...], epsilon=...) counts public keys."
 _EXPORT: Final = "rows do not leave; release an answer and hand out its table."
 _LAZY: Final = "nothing is run before a release: .dp.count(epsilon=...) and others."
+_LAG: Final = turned_hint("Shift")
+_FILLED: Final = turned_hint("Interpolate")
 _STACK: Final = "dpframe.concat([one, other]), with a privacy unit."
 _OTHER_ROWS: Final = "steps look at one row: .filter, .select, .with_columns."
 
@@ -30,10 +34,13 @@ _HINTS: Final[dict[str, str]] = {
     **_each("height shape count len null_count is_empty", _COUNT),
     **_each("sort top_k bottom_k reverse set_sorted rank", _ORDER),
     **_each("with_row_index with_row_count gather gather_every", _ORDER),
-    **_each("unique value_counts is_unique is_duplicated", _KEYS),
+    **_each("value_counts is_unique is_duplicated", _KEYS),
+    "unique": f'.group_by("unit").agg(...) gives a unit one row; {_KEYS}',
     **_each("collect collect_async collect_schema fetch lazy", _LAZY),
     **_each("explain profile show_graph inspect cache", _LAZY),
-    **_each("shift interpolate map_columns map_rows map_batches", _OTHER_ROWS),
+    **_each("map_columns map_rows map_batches", _OTHER_ROWS),
+    "shift": _LAG,
+    "interpolate": _FILLED,
     **_each("rolling upsample group_by_dynamic", _OTHER_ROWS),
     **_each("vstack extend merge_sorted", _STACK),
     "n_unique": ".dp.n_unique(column, epsilon=...).",
@@ -66,14 +73,17 @@ _PREFIXES: Final = {
 }
 
 
-def private_way(name: str) -> str:
-    """Return what to write instead of an attribute that a private frame lacks."""
+def private_way(name: str, unit: str | None) -> str:
+    """Return what to write instead of an attribute that a private frame lacks.
+
+    `unit` is the column of the privacy unit.
+    """
     found = _HINTS.get(name) or next(
         (hint for start, hint in _PREFIXES.items() if name.startswith(start)),
         "steps are .filter, .select, .with_columns, .join, .group_by and what dir() "
         "lists; answers are under .dp.",
     )
-    return found.format(name=name)
+    return for_unit(found.format(name=name), unit)
 
 
 PROTOCOLS: Final = {

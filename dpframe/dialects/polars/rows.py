@@ -26,6 +26,7 @@ from dpframe.dialects.polars.steps import (
 )
 from dpframe.errors import NotProvedError, ParameterError, ParameterTypeError
 from dpframe.frame import UNIT, Step
+from dpframe.proofs.polars.hints import for_unit, turned_hint
 from dpframe.proofs.polars.parts import first_line, step_text
 
 if TYPE_CHECKING:
@@ -244,7 +245,9 @@ class RowVerbs(PolarsFrame):
             raise NotProvedError(
                 "fill_null with a strategy or a limit takes values from other rows.",
                 step="fill_null(strategy=...)",
-                hint="use .fill_null(value).",
+                hint=for_unit(
+                    turned_hint("FillNullWithStrategy"), self._state.privacy_unit
+                ),
             )
         if value is None:
             msg = "fill_null takes a value."

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+UNIT_NAME: Final = '"unit"'
+"""What stands in a hint for the name of the column of the privacy unit."""
+
 _ACROSS: Final = (
     "It looks at other rows",
     "figures over rows are released: .dp.mean(...), .dp.histogram(...) and others.",
@@ -11,6 +14,59 @@ _ACROSS: Final = (
 _ORDER: Final = (
     "It depends on the order or the place of rows",
     "rows of a private frame have no order; derive columns from their own row.",
+)
+_PLACE: Final = "It depends on the order or the place of rows"
+_LAG: Final = (
+    _PLACE,
+    (
+        "rows have no order; within a unit, join the frame with itself: "
+        'f.join(f.select("unit", pl.col("year") + 1, previous="x"), '
+        'on=["unit", "year"], how="left").'
+    ),
+)
+_RUNNING: Final = (
+    _PLACE,
+    (
+        "rows have no order; within a unit, join the frame with itself: "
+        'f.join(f.select("unit", before="year", earlier="x"), on="unit")'
+        '.filter(pl.col("before") <= pl.col("year"))'
+        '.group_by("unit", "year").agg(pl.col("earlier").sum()).'
+    ),
+)
+_ROLLING: Final = (
+    _PLACE,
+    (
+        "rows have no order; within a unit, join the frame with itself: "
+        'f.join(f.select("unit", before="year", earlier="x"), on="unit")'
+        '.filter(pl.col("before").is_between(pl.col("year") - 2, pl.col("year")))'
+        '.group_by("unit", "year").agg(pl.col("earlier").mean()).'
+    ),
+)
+_COUNTED: Final = (
+    _PLACE,
+    'rows have no order; within a unit, write pl.col("year").rank("min").over("unit").',
+)
+_FILLED: Final = (
+    "A strategy takes values from other rows",
+    (
+        "use .fill_null(value), or within a unit "
+        '.fill_null(pl.col("x").mean().over("unit")).'
+    ),
+)
+_ENDS: Final = (
+    _PLACE,
+    (
+        "rows have no order; within a unit, keep the last by a column: "
+        '.filter(pl.col("year") == pl.col("year").max().over("unit")), '
+        "or the first by .min()."
+    ),
+)
+_REPEATED: Final = (
+    "It looks at other rows",
+    (
+        "within a unit, count rows of one value: "
+        'pl.len().over("unit", "x") > 1 says that it is repeated.'
+    ),
 )
 _LENGTH: Final = (
     "It changes the number of rows",
@@ -29,19 +85,37 @@ _PARTS: Final = (
     "write the value out, or choose among values with pl.when(...).",
 )
 
+_TURNED: Final[dict[str, tuple[str, str]]] = {
+    **dict.fromkeys(("Shift", "Diff", "PctChange"), _LAG),
+    **dict.fromkeys(("CumSum", "CumProd", "CumMin", "CumMax"), _RUNNING),
+    **dict.fromkeys(("RollingExpr", "RollingExprBy", "Rolling"), _ROLLING),
+    "CumCount": _COUNTED,
+    **dict.fromkeys(("FillNullWithStrategy", "Interpolate", "InterpolateBy"), _FILLED),
+    **dict.fromkeys(("Sort", "SortBy", "Gather", "Slice"), _ENDS),
+    **dict.fromkeys(("Agg.First", "Agg.Last", "Agg.Item"), _ENDS),
+    **dict.fromkeys(
+        (
+            *("Boolean.IsUnique", "Boolean.IsDuplicated"),
+            *("Boolean.IsFirstDistinct", "Boolean.IsLastDistinct"),
+        ),
+        _REPEATED,
+    ),
+}
+"""What asks for other rows of a unit, and how a unit's rows are brought together."""
+
 _REASONS: Final[dict[str, tuple[str, str]]] = {
     "Len": _ACROSS,
     "Agg": _ACROSS,
     "Over": _ACROSS,
     "Rolling": _ACROSS,
     "Element": _ACROSS,
-    "Sort": _ORDER,
-    "SortBy": _ORDER,
-    "Gather": _ORDER,
-    "Slice": _ORDER,
-    "FillNullWithStrategy": (
-        "A strategy takes values from other rows",
-        "use .fill_null(value).",
+    **_TURNED,
+    "Mode": (
+        "It looks at other rows",
+        (
+            'within a unit, write .median().over("unit"), or .min() or .max(); '
+            ".dp.value_counts(...) releases how often values occur."
+        ),
     ),
     "Filter": _LENGTH,
     "Explode": _LENGTH,
@@ -89,7 +163,10 @@ _REASONS: Final[dict[str, tuple[str, str]]] = {
     ),
     "Dtype": (
         "A part of it comes out in another dtype than Polars plans with",
-        "give literals their dtype: pl.lit(-1, dtype=pl.Int64).",
+        (
+            "give literals their dtype: pl.lit(-1, dtype=pl.Int64), "
+            'pl.lit("a", dtype=pl.Enum(["a", "b"])).'
+        ),
     ),
     "Levels": (
         "Texts are ordered by the levels of an Enum, and one that is no level fails",
@@ -136,7 +213,11 @@ _REASONS: Final[dict[str, tuple[str, str]]] = {
     ),
     "MeanHorizontal": (
         "It is not the same on all chunks",
-        "divide pl.sum_horizontal(...) by a number.",
+        (
+            "divide by how many are there: "
+            'pl.sum_horizontal("x", "y") '
+            '/ pl.sum_horizontal(pl.col("x", "y").is_not_null()).'
+        ),
     ),
     "Unsettled": (
         "Polars cannot rebuild this expression exactly",
@@ -154,8 +235,11 @@ _REASONS: Final[dict[str, tuple[str, str]]] = {
         'use .cast(pl.Datetime("ns"), strict=False).',
     ),
     "TemporalExpr.DatetimeFunction": (
-        "It fails on parts that are no date",
-        'join the parts to text and use .str.to_date("%Y-%m-%d", strict=False).',
+        "Only whole numbers, in no time zone, are known to make an instant or none",
+        (
+            "cast the parts to pl.Int64 first, with strict=False, and leave out the "
+            "zone and nanoseconds."
+        ),
     ),
     "TemporalExpr.Replace": (
         "It fails on parts that are no date",
@@ -164,6 +248,18 @@ _REASONS: Final[dict[str, tuple[str, str]]] = {
     "StringExpr.Strptime": (
         "A missing format is guessed from the rows, and strict parsing fails on some",
         'write .str.to_date("%Y-%m-%d", strict=False).',
+    ),
+    "StringExpr.Strptime.Datetime": (
+        "A missing format is guessed from the rows, and strict parsing fails on some",
+        'write .str.to_datetime("%Y-%m-%d %H:%M", strict=False).',
+    ),
+    "StringExpr.Strptime.Time": (
+        "A missing format is guessed from the rows, and strict parsing fails on some",
+        'write .str.to_time("%H:%M", strict=False).',
+    ),
+    "ListExpr.Concat": (
+        "Values of several dtypes do not all fit one list",
+        "cast the columns to one plain dtype first.",
     ),
     "StringExpr.ToInteger": (
         "Strict parsing fails on text that is no number",
@@ -187,19 +283,35 @@ _REASONS: Final[dict[str, tuple[str, str]]] = {
     ),
 }
 for _names, _reason in {
-    "QCut Rank Diff PctChange Mode ValueCounts UniqueCounts Quantile Skew Kurtosis"
-    " Entropy NullCount NUnique ApproxNUnique Product Correlation RollingExpr"
-    " RollingExprBy Interpolate InterpolateBy EwmMean EwmStd EwmVar Hist"
-    " Boolean.IsUnique Boolean.IsDuplicated Boolean.IsFirstDistinct"
-    " Boolean.IsLastDistinct Boolean.All Boolean.Any Boolean.HasNulls"
+    "QCut Rank ValueCounts UniqueCounts Quantile Skew Kurtosis"
+    " Entropy NullCount NUnique ApproxNUnique Product Correlation"
+    " EwmMean EwmStd EwmVar Hist Boolean.All Boolean.Any Boolean.HasNulls"
     " Boolean.IsSorted Boolean.IsEmpty ArgMax ArgMin MinBy MaxBy PeakMin PeakMax"
     " LowerBound UpperBound": _ACROSS,
-    "Shift Reverse CumSum CumProd CumMin CumMax CumCount ArgSort RLE RLEID GatherEvery"
+    "Reverse ArgSort RLE RLEID GatherEvery"
     " SearchSorted IndexOf Range SetSortedFlag": _ORDER,
     "Unique ArgUnique ArgWhere DropNulls DropNans TopK TopKBy Append ExtendConstant"
     " RepeatBy Reshape Repeat": _LENGTH,
 }.items():
     _REASONS.update(dict.fromkeys(_names.split(), _reason))
+
+
+def turned(what: str) -> tuple[str, str] | None:
+    """Return why what asks for other rows is refused, by its name; None of others.
+
+    The hint says `UNIT_NAME` where the name of the privacy unit is to stand.
+    """
+    return _TURNED.get(what)
+
+
+def turned_hint(what: str) -> str:
+    """Return how a unit's rows are brought together, for what asks for others."""
+    return _TURNED[what][1]
+
+
+def for_unit(hint: str, unit: str | None) -> str:
+    """Return a hint with the name of the privacy unit in it."""
+    return hint if unit is None else hint.replace(UNIT_NAME, f'"{unit}"')
 
 
 def reason(what: str) -> tuple[str, str]:

@@ -245,10 +245,10 @@ class _Walk:
         given = pairs(parts[1])
         if given.keys() != {"format", "strict", "exact", "cache"}:
             self.parts.refuse(name)
-        if given["strict"] is not False or not isinstance(given["format"], str):
-            self.parts.refuse(name)
         literal, dtype = head(parts[0])
         sort, unit_and_zone = head(dtype)
+        if given["strict"] is not False or not isinstance(given["format"], str):
+            self.parts.refuse(name if sort == "Date" else f"{name}.{sort}")
         if literal != "Literal" or sort not in {"Date", "Datetime", "Time"}:
             self.parts.refuse(name)
         if sort == "Datetime" and items(unit_and_zone)[1:] not in ([None], [_UTC]):

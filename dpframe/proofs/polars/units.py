@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, Final
 from dpframe.proofs.polars.aggregations import (
     RANKS,
     aggregation,
+    function_name,
     ranking,
     refuse,
     without_missing,
 )
+from dpframe.proofs.polars.hints import for_unit, turned
 from dpframe.proofs.polars.tree import Node, build, head, items, pairs, reads
 
 if TYPE_CHECKING:
@@ -129,7 +131,20 @@ class Split:
 
     # ------------------------------------------------------------------- leaves
 
+    def _check_turned(self, node: Node) -> None:
+        """Refuse what asks for other rows of a unit, with the way that it has."""
+        name, body = head(node)
+        options = pairs(body)
+        if name == "Function":
+            name = function_name(options)
+        if name == "Agg":
+            name = f"Agg.{head(body)[0]}"
+        found = turned(name)
+        if found is not None:
+            refuse(found[0], node, for_unit(found[1], self.unit))
+
     def _in_group(self, node: Node) -> Node | None:
+        self._check_turned(node)
         name, _ = head(node)
         if name == "Over":
             refuse(
@@ -152,6 +167,7 @@ class Split:
         return self._figure(node, ())
 
     def _beside_rows(self, node: Node) -> Node | None:
+        self._check_turned(node)
         name, body = head(node)
         if name == "Over":
             return self._window(node, pairs(body))
@@ -174,6 +190,8 @@ class Split:
     def _window(self, node: Node, body: Mapping[str, Node]) -> Node:
         if set(body) != {"function", "partition_by", "order_by", "mapping"}:
             refuse("This window is not known", node, "write .over(unit).")
+        for part in _all_inner(body["function"]):
+            self._check_turned(part)
         if body["order_by"] is not None:
             refuse(
                 "A window with order_by depends on the order of tied rows",
@@ -290,6 +308,13 @@ def spans_rows(node: Node, *, windows: bool) -> bool:
     if not windows and (aggregation(node) or ranking(node)) is not None:
         return True
     return any(spans_rows(part, windows=windows) for part in _inner(name, body))
+
+
+def _all_inner(node: Node) -> Iterator[Node]:
+    """Yield an expression and all that it holds."""
+    yield node
+    for part in _inner(*head(node)):
+        yield from _all_inner(part)
 
 
 def _inner(name: str, body: Node) -> Iterator[Node]:
