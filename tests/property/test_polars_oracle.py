@@ -347,6 +347,8 @@ DERIVED = [
     pl.col("s").str.to_date("%Y-%m-%d", strict=False),
     pl.when(pl.col("b")).then(pl.col("i")).otherwise(pl.col("n")),
     pl.struct("i", "s"),
+    pl.concat_list("i", "i", pl.lit(None)),
+    pl.date(2000 + pl.col("i") % 30, pl.col("i"), 29 + pl.col("i") % 4),
     pl.col("c").cast(pl.String).fill_null("none"),
 ]
 

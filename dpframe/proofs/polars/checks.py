@@ -81,6 +81,10 @@ class Checks:
                 self._power(*arguments[:2])
             case "Boolean.IsIn" if head(arguments[1])[0] != "Literal":
                 self.parts.refuse(name)
+            case "ListExpr.Concat":
+                self._listed(arguments, node)
+            case "TemporalExpr.DatetimeFunction":
+                self._date_parts(arguments[:-1])
             case "TemporalExpr.CastTimeUnit":
                 self._time_unit(arguments[0], node)
             case "TemporalExpr.ReplaceTimeZone":
@@ -226,6 +230,20 @@ class Checks:
         if all(isinstance(dtype, pl.Null) for dtype in found):
             self.parts.refuse("Dtype")
 
+    def _listed(self, arguments: Sequence[Node], node: Node) -> None:
+        """Refuse to list columns of several dtypes, or of lists."""
+        read = {d for part in arguments if reads(part) for d in self.parts.dtypes(part)}
+        if len(read) != 1 or any(_is_unlisted(dtype) for dtype in read):
+            self.parts.refuse("ListExpr.Concat")
+        if set(self.parts.dtypes(node)) != {pl.List(dtype) for dtype in read}:
+            self.parts.refuse("ListExpr.Concat")
+
+    def _date_parts(self, arguments: Sequence[Node]) -> None:
+        """Refuse parts of dates that are not whole numbers."""
+        found = [dtype for part in arguments for dtype in self.parts.dtypes(part)]
+        if not all(dtype.is_integer() for dtype in found):
+            self.parts.refuse("TemporalExpr.DatetimeFunction")
+
     def _time_unit(self, argument: Node, node: Node) -> None:
         before, after = self.parts.dtypes(argument), self.parts.dtypes(node)
         if not all(map(cast_never_fails, before, after)):
@@ -285,6 +303,10 @@ def _is_delicate(dtype: pl.DataType) -> bool:
 def _is_opaque(dtype: pl.DataType) -> bool:
     """Return whether not all values of a dtype can be brought to another."""
     return dtype.is_nested() or isinstance(dtype, pl.Binary)
+
+
+def _is_unlisted(dtype: pl.DataType) -> bool:
+    return _is_opaque(dtype) or isinstance(dtype, (pl.Categorical, pl.Object, pl.Null))
 
 
 def _in_nanoseconds(dtype: pl.DataType) -> bool:

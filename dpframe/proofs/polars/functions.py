@@ -251,6 +251,13 @@ FUNCTIONS: Final[Mapping[str, Rule]] = {
     ),
     "TemporalExpr.ReplaceTimeZone": Rule(at_least=2, options=anything),
     "TemporalExpr.Combine": Rule(reading=2, at_least=2, options=anything, zoned=False),
+    "TemporalExpr.DatetimeFunction": Rule(
+        reading=7,
+        at_least=8,
+        options=exactly(
+            time_unit=one_of("Microseconds", "Milliseconds"), time_zone=one_of(None)
+        ),
+    ),
     "TemporalExpr.Duration": Rule(reading=ALL, options=anything),
     # structures and lists
     "AsStruct": Rule(reading=ALL),
@@ -259,6 +266,7 @@ FUNCTIONS: Final[Mapping[str, Rule]] = {
     **_family("ListExpr", "Slice CountMatches", _LITERALS),
     "ListExpr.Get": Rule(at_least=2, options=one_of(True)),
     "ListExpr.Contains": Rule(at_least=2, options=exactly(nulls_equal=anything)),
+    "ListExpr.Concat": Rule(reading=ALL),
     "ListExpr.Join": Rule(at_least=2, options=anything),
 }
 """The functions a private frame can be given, by family and name."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 from polars.exceptions import PolarsError
 
+from dpframe.proofs.polars.calendar import guard
 from dpframe.proofs.polars.kinds import gives_no_floats, kind
 from dpframe.proofs.polars.sample import sample_rows
 from dpframe.proofs.polars.settle import MixedFloatsError, divides, settle
@@ -118,6 +119,8 @@ class Proved:
                 bound = keep(bound, self.parts.ask)
             if divides(self.parts.text) and not self._is_whole():
                 bound = settle(bound, self.parts.ask)
+        if '"DatetimeFunction"' in self.parts.text:
+            bound = guard(bound)
         if bound == self.parts.tree:
             return self.parts.expr
         if named_columns(bound) is not None:

@@ -1,0 +1,109 @@
+"""Dates and instants made of whole numbers, some of which make none.
+
+Polars fails on a thirteenth month, which would say what the data are. Here all parts
+of what is no date are missing before Polars reads them, and then so is the date.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import Final
+
+from dpframe.proofs.polars.tree import LEAVES, Node, head, items, pairs
+
+_YEARS: Final = 98_000
+"""Within the 100,000 years around 1970 that times are kept to."""
+_LONG: Final = (1, 3, 5, 7, 8, 10, 12)
+_RANGES: Final = (
+    (-_YEARS, _YEARS),
+    (1, 12),
+    (1, 31),
+    (0, 23),
+    (0, 59),
+    (0, 59),
+    (0, 999_999),
+)
+"""Of the year, the month, the day, the hour, the minute and so on."""
+_NULL: Final[Node] = {"Literal": {"Scalar": {"Null": "Null"}}}
+
+
+def guard(node: Node) -> Node:
+    """Return a proved tree in which no date is made of parts that make none.
+
+    Years are between -98,000 and 98,000; the date is missing beyond.
+    """
+    if isinstance(node, list):
+        return [guard(part) for part in items(node)]
+    name, body = head(node)
+    if name in LEAVES or not pairs(node):
+        return node
+    inner = {key: guard(part) for key, part in pairs(node).items()}
+    function = pairs(body).get("function") if name == "Function" else None
+    if head(head(function)[1])[0] != "DatetimeFunction":
+        return inner
+    *parts, ambiguous = items(inner["Function"]["input"])
+    valid = _is_date(parts)
+    held = [
+        {"Ternary": {"predicate": valid, "truthy": part, "falsy": _NULL}}
+        for part in parts
+    ]
+    return {"Function": {**inner["Function"], "input": [*held, ambiguous]}}
+
+
+def _is_date(parts: list[Node]) -> Node:
+    numbers = [_whole(part) for part in parts]
+    within = [
+        test
+        for number, (low, high) in zip(numbers, _RANGES, strict=True)
+        for test in (
+            _operator(number, "GtEq", _literal(low)),
+            _operator(number, "LtEq", _literal(high)),
+        )
+    ]
+    year, month, day = numbers[:3]
+    leap = _or(
+        _and(_divides(year, 4), _operator(_rest(year, 100), "NotEq", _literal(0))),
+        _divides(year, 400),
+    )
+    february = _operator(month, "Eq", _literal(2))
+    fits = _or(
+        _operator(day, "LtEq", _literal(28)),
+        _and(_operator(day, "LtEq", _literal(29)), _or(_not(february), leap)),
+        _and(_operator(day, "LtEq", _literal(30)), _not(february)),
+        _or(*(_operator(month, "Eq", _literal(number)) for number in _LONG)),
+    )
+    return _and(*within, fits)
+
+
+def _whole(part: Node) -> Node:
+    return {
+        "Cast": {"expr": part, "dtype": {"Literal": "Int64"}, "options": "NonStrict"}
+    }
+
+
+def _literal(number: int) -> Node:
+    return {"Literal": {"Scalar": {"Int64": number}}}
+
+
+def _operator(left: Node, op: str, right: Node) -> Node:
+    return {"BinaryExpr": {"left": left, "op": op, "right": right}}
+
+
+def _and(*tests: Node) -> Node:
+    return reduce(lambda one, two: _operator(one, "And", two), tests)
+
+
+def _or(*tests: Node) -> Node:
+    return reduce(lambda one, two: _operator(one, "Or", two), tests)
+
+
+def _not(test: Node) -> Node:
+    return {"Function": {"input": [test], "function": {"Boolean": "Not"}}}
+
+
+def _rest(number: Node, divisor: int) -> Node:
+    return _operator(number, "Modulus", _literal(divisor))
+
+
+def _divides(number: Node, divisor: int) -> Node:
+    return _operator(_rest(number, divisor), "Eq", _literal(0))
