@@ -143,7 +143,13 @@ def cut(
     return _recorder(x, "cut", "__dpframe_cut__")(bins, options)
 
 
-def to_datetime(x: Any, *, format: str, utc: bool = False) -> Any:  # noqa: A002 - as pandas has it
+def to_datetime(
+    x: Any,
+    *,
+    format: str | None = None,  # noqa: A002 - as pandas has it
+    utc: bool = False,
+    errors: str = "coerce",
+) -> Any:
     """Read instants from text.
 
     Stands in for `pandas.to_datetime` in the steps of a private frame.
@@ -157,6 +163,8 @@ def to_datetime(x: Any, *, format: str, utc: bool = False) -> Any:  # noqa: A002
         pandas would guess it from the rows.
     utc : bool
         Whether the instants are in UTC; needed where the text has zones (``%z``).
+    errors : str
+        ``"coerce"``: what does not fit is missing. pandas' others are refused.
 
     Returns
     -------
@@ -166,9 +174,10 @@ def to_datetime(x: Any, *, format: str, utc: bool = False) -> Any:  # noqa: A002
     Raises
     ------
     NotProvedError
-        If the format has parts about which nothing is known.
+        If the format has parts about which nothing is known, or `errors` says to
+        fail on a value.
     ParameterTypeError
-        If `x` does not hold text.
+        If there is no format, or `x` does not hold text.
 
     Privacy
     -------
@@ -186,10 +195,11 @@ def to_datetime(x: Any, *, format: str, utc: bool = False) -> Any:  # noqa: A002
     """
     if isinstance(x, pl.Expr):
         _refuse_polars("to_datetime", "x.str.to_datetime(format, strict=False)")
+    _check_errors("to_datetime", errors)
     return _recorder(x, "to_datetime", "__dpframe_to_datetime__")(format, utc)
 
 
-def to_numeric(x: Any) -> Any:
+def to_numeric(x: Any, errors: str = "coerce") -> Any:
     """Read numbers from text.
 
     Stands in for `pandas.to_numeric` in the steps of a private frame.
@@ -198,6 +208,8 @@ def to_numeric(x: Any) -> Any:
     ----------
     x : column or expression
         Text; numbers stay as they are.
+    errors : str
+        ``"coerce"``: what is no number is missing. pandas' others are refused.
 
     Returns
     -------
@@ -206,6 +218,8 @@ def to_numeric(x: Any) -> Any:
 
     Raises
     ------
+    NotProvedError
+        If `errors` says to fail on a value.
     ParameterTypeError
         If `x` holds neither text nor numbers.
 
@@ -223,6 +237,7 @@ def to_numeric(x: Any) -> Any:
     """
     if isinstance(x, pl.Expr):
         _refuse_polars("to_numeric", "x.cast(pl.Float64, strict=False)")
+    _check_errors("to_numeric", errors)
     return _recorder(x, "to_numeric", "__dpframe_to_numeric__")()
 
 
@@ -232,6 +247,15 @@ _RAW: Final = {
     "to_datetime": "Raw columns have pandas.to_datetime.",
     "to_numeric": "Raw columns have pandas.to_numeric.",
 }
+
+
+def _check_errors(function: str, errors: object) -> None:
+    if errors != "coerce":
+        msg = (
+            f"{function}(errors={errors!r}) would fail, or not, by what the rows hold."
+        )
+        hint = 'leave errors out, or write errors="coerce": what is unread is missing.'
+        raise NotProvedError(msg, step=f"{function}(errors=)", hint=hint)
 
 
 def _recorder(x: object, function: str, method: str) -> Any:

@@ -303,16 +303,29 @@ def test_to_datetime_refuses_formats_that_are_not_known(form: str) -> None:
 
 
 def test_to_datetime_needs_a_format_and_text() -> None:
-    with pytest.raises(TypeError):
-        dpframe.to_datetime(pd.col("d"))  # type: ignore[call-arg]
     with pytest.raises(ParameterTypeError, match="needs a format"):
-        run(dpframe.to_datetime(pd.col("d"), format=None))  # type: ignore[arg-type]
+        run(dpframe.to_datetime(pd.col("d")))
     with pytest.raises(NotProvedError, match="utc=True"):
         run(dpframe.to_datetime(pd.col("z"), format="%Y-%m-%d %z"))
     for name in ("x", "b", "w"):
         with pytest.raises(ParameterTypeError):
             run(dpframe.to_datetime(pd.col(name), format="%Y"))
     assert run(dpframe.to_datetime(pd.col("t"), format="%Y")).equals(RAW["t"])
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        dpframe.to_numeric,
+        lambda column, **options: dpframe.to_datetime(column, format="%Y", **options),
+    ],
+)
+def test_readers_never_fail_on_a_value(read: Any) -> None:
+    same(run(read(pd.col("s"), errors="coerce")), list(run(read(pd.col("s")))))
+    for errors in ("raise", "ignore", None):
+        with pytest.raises(NotProvedError, match="coerce") as refused:
+            read(pd.col("s"), errors=errors)
+        assert repr(errors) in str(refused.value)
 
 
 def test_to_numeric_reads_what_python_reads_and_leaves_the_rest_missing() -> None:

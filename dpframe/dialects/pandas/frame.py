@@ -247,6 +247,7 @@ def public_dtype(dtype: Any) -> Any:
 def column_hint(name: str) -> str:
     """Return how a step or a release names a column that was asked for itself."""
     return (
-        f'write pd.col("{name}") or lambda df: df["{name}"] in a step, '
-        f'[["{name}"]] to select, or .dp for a release.'
+        f'write pd.col("{name}") or lambda df: df["{name}"] in a step, as in '
+        f'.assign(y=lambda df: df["{name}"] * 2); [["{name}"]] to select, or .dp for '
+        "a release."
     )

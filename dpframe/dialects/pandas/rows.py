@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 import pandas as pd
@@ -22,27 +22,27 @@ from dpframe.dialects.pandas.frame import (
     duplicates,
     kept_rows,
     schema_of,
-    usable,
 )
 from dpframe.dialects.pandas.loc import Locator
+from dpframe.dialects.pandas.names import NameVerbs, listed
 from dpframe.errors import (
     NotProvedError,
     NotProvedTypeError,
     ParameterError,
     ParameterTypeError,
 )
-from dpframe.frame import UNIT, Step, is_reserved
+from dpframe.frame import Step, is_reserved
 from dpframe.proofs.pandas.casts import cast_column
 from dpframe.proofs.pandas.kinds import is_missing, literal_kind, polars_dtype
 from dpframe.proofs.pandas.query import record_query
 from dpframe.proofs.pandas.record import record
 from dpframe.proofs.pandas.recording import Recording, replay
 from dpframe.proofs.pandas.refusals import refuse_options
-from dpframe.proofs.pandas.rules import fill_missing
+from dpframe.proofs.pandas.rules import fill_missing, release_hint
 from dpframe.values import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
 
     import polars as pl
 
@@ -50,10 +50,7 @@ if TYPE_CHECKING:
     from dpframe.values import Keys
 
 
-_COLUMNS: Final = (1, "columns")
-
-
-class RowVerbs(PandasFrame):
+class RowVerbs(NameVerbs):
     """Verbs whose output rows depend on one input row each."""
 
     __slots__ = ()
@@ -142,6 +139,41 @@ class RowVerbs(PandasFrame):
             hint="give a list of names, or a condition: lambda df: df[name] > 0.",
         )
 
+    def filter(
+        self,
+        arg: Any = None,
+        /,
+        like: str | None = None,
+        regex: str | None = None,
+        axis: Any = None,
+        *,
+        items: Any = None,
+        cond: Any = None,
+        **options: Any,
+    ) -> Self:
+        """Keep the rows for which a condition holds, or select columns by name.
+
+        A condition is a callable or a `pd.col` expression, as in ``frame[condition]``.
+        Columns are named by a list, by a part of their names or by a pattern; the
+        unit is kept.
+        """
+        refuse_options("filter", options, like=pd.DataFrame.filter)
+        if callable(arg):
+            arg, cond = None, arg
+        given = [each for each in (arg, items, like, regex, cond) if each is not None]
+        if len(given) != 1:
+            msg = "filter takes one of a condition, items, like and regex."
+            raise ParameterError(msg)
+        if cond is None:
+            names = arg if items is None else items
+            return self._named("filter", items=names, like=like, regex=regex, axis=axis)
+        if axis not in (None, 0, "index") or not callable(cond):
+            msg = f"filter was given a {type(cond).__name__} as a condition of rows."
+            raise NotProvedTypeError(
+                msg, step="filter", hint="write filter(lambda df: df[name] > 0)."
+            )
+        return self[cond]
+
     @property
     def loc(self) -> Locator[Self]:
         """Select rows by a condition and columns by a list: `loc[condition, [...]]`.
@@ -149,73 +181,6 @@ class RowVerbs(PandasFrame):
         Labels and slices of rows are refused: index labels are dropped at attach.
         """
         return Locator(self)
-
-    def _selected(self, names: Sequence[object]) -> Self:
-        unit = self._state.privacy_unit
-        wanted = [self._checked(name) for name in names]
-        if len(set(wanted)) < len(wanted):
-            msg = "[[...]] names a column twice."
-            raise ParameterError(msg)
-        if unit is not None and unit in usable(self._native) and unit not in wanted:
-            wanted = [unit, *wanted]
-        gone = [name for name in usable(self._native) if name not in wanted]
-        native = self._native[[*wanted, UNIT]]
-        state = self._state.forget(gone)
-        return type(self)(native, state.after(f"[{', '.join(wanted)}]"))
-
-    def rename(self, mapper: Any = None, **options: Any) -> Self:
-        """Rename columns by a mapping or a function of names.
-
-        Bounds and keys move along.
-        """
-        columns = options.pop("columns", None)
-        errors = options.pop("errors", "ignore")
-        if mapper is not None and options.get("axis") in _COLUMNS:
-            del options["axis"]
-            columns, mapper = mapper, None
-        if callable(columns) and not isinstance(columns, Mapping):
-            columns = {name: columns(name) for name in usable(self._native)}
-        refuse_options("rename", options, like=pd.DataFrame.rename)
-        if mapper is not None or not isinstance(columns, Mapping):
-            msg = "rename takes columns=, a mapping from old names to new ones."
-            raise ParameterTypeError(msg, hint='write rename(columns={"old": "new"}).')
-        names = dict(cast("Mapping[object, object]", columns))
-        present = {k: v for k, v in names.items() if k in self._native.columns}
-        for name in names if errors == "raise" else present:
-            self._checked(name)
-        for new in present.values():
-            if not isinstance(new, str) or is_reserved(new):
-                msg = f"rename needs text for new names, not {new!r}."
-                raise ParameterTypeError(msg)
-        texts = cast("dict[str, str]", present)
-        after = [texts.get(name, name) for name in self._native.columns]
-        if len(set(after)) < len(after) - self._native.columns.duplicated().sum():
-            msg = "rename would give two columns one name."
-            raise ParameterError(msg)
-        native = self._native.rename(columns=texts)
-        state = self._state.rename(texts)
-        return type(self)(native, state.after(f"rename({texts})"))
-
-    def drop(self, labels: Any = None, **options: Any) -> Self:
-        """Drop columns; their bounds and keys are forgotten, the unit is kept."""
-        columns = options.pop("columns", None)
-        errors = options.pop("errors", "raise")
-        if labels is not None and options.get("axis") in _COLUMNS:
-            del options["axis"]
-            columns, labels = labels, None
-        refuse_options("drop", options, like=pd.DataFrame.drop)
-        if labels is not None or columns is None:
-            msg = "drop takes columns=: rows have no labels here."
-            raise NotProvedTypeError(
-                msg, step="drop", hint="write query(...) to drop rows."
-            )
-        wanted = _listed(columns)
-        if errors == "ignore":
-            wanted = [name for name in wanted if name in self._native.columns]
-        names = [self._checked(name) for name in wanted]
-        native = self._native.drop(columns=names)
-        state = self._state.forget(names)
-        return type(self)(native, state.after(f"drop({', '.join(names)})"))
 
     def dropna(self, **options: Any) -> Self:
         """Drop rows with a missing value in `subset` (default: any column)."""
@@ -227,7 +192,7 @@ class RowVerbs(PandasFrame):
             msg = f'dropna(how=) is "any" or "all", not {how!r}.'
             raise ParameterError(msg)
         schema = schema_of(self._native, self._state)
-        names = list(schema.dtypes) if subset is None else _listed(subset)
+        names = list(schema.dtypes) if subset is None else listed(subset)
         for name in names:
             schema.column(name)
         present = self._native[names].notna()
@@ -247,7 +212,9 @@ class RowVerbs(PandasFrame):
         elif literal_kind(value) is None:
             msg = f"fillna takes a scalar or a mapping, not a {type(value).__name__}."
             raise NotProvedError(
-                msg, step="fillna", hint="a Series is matched by its index."
+                msg,
+                step="fillna",
+                hint=release_hint(value) or "a Series is matched by its index.",
             )
         else:
             fills = {
@@ -335,7 +302,8 @@ def _with_column(
         raise NotProvedError(
             msg,
             step=f"assign({name}=)",
-            hint=(
+            hint=release_hint(made)
+            or (
                 "a Series, array or list is matched by index or position: give a "
                 "scalar, or a callable of the frame."
             ),
@@ -380,7 +348,3 @@ def _same_line(before: pl.DataType, after: pl.DataType) -> bool:
     if before.is_numeric() and after.is_numeric():
         return True
     return before.base_type() == after.base_type()
-
-
-def _listed(names: object) -> list[Any]:
-    return [names] if isinstance(names, str) else list(cast("list[Any]", names))

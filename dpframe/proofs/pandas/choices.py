@@ -148,7 +148,10 @@ def look_up(column: Recording, mapping: object) -> Recording:
         mapping = _table(mapping)
     if not isinstance(mapping, Mapping) or hasattr(mapping, "__missing__"):
         msg = f"map takes public keys and values, not a {type(mapping).__name__}."
-        hint = "write map({key: value, ...}), or elementwise operations."
+        hint = (
+            "write map({key: value, ...}), or operations on the column itself: "
+            'd["x"] * 2, d["s"].str.lower(), dpframe.where(d["x"] > 0, 1, 0).'
+        )
         raise NotProvedError(msg, step="map", hint=hint)
     pairs = dict(cast("Mapping[Any, Any]", mapping))
     step = f"{column.text}.map({pairs!r})"
@@ -191,6 +194,8 @@ def replace_values(column: Recording, old: object, new: Any) -> Recording:
     if column.kind in {Kind.OBJECT, Kind.DECIMAL}:
         raise unsuited(step, column)
     find = finder(column, list(pairs), step=step)
+    for value in pairs.values():
+        _check_kept(column, value, step=step)
     values = [filler(column, v, step=step, missing=True) for v in pairs.values()]
     if any(isinstance(value, Recording) for value in values):
         msg = f"{step} puts a column in."
@@ -204,6 +209,16 @@ def replace_values(column: Recording, old: object, new: Any) -> Recording:
         return rows.where(places < 0, instead)
 
     return record_step(step, replace, column)
+
+
+def _check_kept(column: Recording, value: Any, *, step: str) -> None:
+    """Refuse values of another kind, that would change the column's dtype."""
+    known = literal_kind(value) is not None and not is_missing(value)
+    if known and not scalar_fits(column, operand(value, step=step)):
+        msg = f"{step} puts {value!r} into a column of {column.dtype}."
+        raise ParameterTypeError(
+            msg, hint="write map({old: new, ...}), with every value that is to stay."
+        )
 
 
 def _replacements(old: object, new: Any) -> dict[Any, Any]:

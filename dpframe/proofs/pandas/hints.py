@@ -8,6 +8,43 @@ _RELEASED: Final = "release it: .dp.{0}(...), and use its value."
 _RELEASE: Final = "release a statistic: .dp.mean(...), .dp.count(...), ..."
 _SPREAD: Final = "see where values lie: .dp.histogram(column, bins=..., ...)."
 _ORDER: Final = "rows have no order here."
+LAG: Final = (
+    "rows have no order here: for the row of the year before, merge the frame with "
+    'itself: f.merge(f[["id", "year", "x"]].assign(year=lambda d: d["year"] + 1)'
+    '.rename(columns={"x": "previous"}), on=["id", "year"], how="left").'
+)
+FILL: Final = (
+    "fill by a public value: .fillna(value), or by a figure of the unit's rows: "
+    '.fillna(d.groupby(unit)["x"].transform("max")).'
+)
+RUNNING: Final = (
+    "rows have no order here: over all rows of a unit it is "
+    'd.groupby("id")["x"].transform("sum"); up to a row\'s own year, merge the frame '
+    'with itself: f.merge(f[["id", "year", "x"]].rename(columns={"year": "then", '
+    '"x": "earlier"}), on="id").query("then <= year").groupby(["id", "year"])'
+    '["earlier"].sum().'
+)
+GROUP_ORDER_HINTS: Final[dict[str, str]] = {
+    **dict.fromkeys(("shift", "diff", "pct_change"), LAG),
+    **dict.fromkeys(("cumsum", "cumprod", "cummax", "cummin", "cumcount"), RUNNING),
+    **dict.fromkeys(("rolling", "expanding", "ewm", "resample"), RUNNING),
+    **dict.fromkeys(("rank", "ngroup"), RUNNING),
+    **dict.fromkeys(("ffill", "bfill", "fillna", "interpolate"), FILL),
+}
+"""What to write instead of figures of a unit's rows that depend on their order."""
+_ACROSS: Final = (
+    'across columns write d["x"] + d["y"], or dpframe.where(d["x"] > d["y"], d["x"], '
+    'd["y"]); over rows, release it: .dp.mean(...), .dp.sum(...), ....'
+)
+ACROSS_HINTS: Final[dict[str, str]] = {
+    **dict.fromkeys(("sum", "mean", "min", "max", "any", "all"), _ACROSS),
+    **dict.fromkeys(("prod", "count", "median", "std", "var"), _ACROSS),
+    "apply": (
+        'write it on columns: d["x"] + d["y"], d["x"].str.lower(), or '
+        'dpframe.where(d["x"] > 0, d["x"], 0).'
+    ),
+}
+"""What a frame inside a step has no more than a column, but is asked for by rows."""
 _INDEX: Final = "index labels are dropped at attach."
 _SHOW: Final = "rows are private: release a statistic of them."
 _SIZE: Final = "the number of rows is private: release .dp.count(...)."
@@ -33,15 +70,14 @@ COLUMN_HINTS: Final[dict[str, str]] = {
     **dict.fromkeys(("min", "max", "argmin", "argmax", "idxmin", "idxmax"), _BOUNDS),
     **dict.fromkeys(("corr", "cov", "dot"), "release .dp.mean_cov([...], ...)."),
     "autocorr": _ORDER,
-    **dict.fromkeys(("shift", "diff", "pct_change", "rank", "searchsorted"), _ORDER),
-    **dict.fromkeys(("cumsum", "cumprod", "cummax", "cummin", "argsort"), _ORDER),
+    **dict.fromkeys(("shift", "diff", "pct_change"), LAG),
+    **dict.fromkeys(("rank", "searchsorted", "argsort"), _ORDER),
+    **dict.fromkeys(("cumsum", "cumprod", "cummax", "cummin"), RUNNING),
     **dict.fromkeys(("sort_values", "sort_index", "nlargest", "nsmallest"), _ORDER),
     **dict.fromkeys(("is_monotonic_increasing", "is_monotonic_decreasing"), _ORDER),
     **dict.fromkeys(("first_valid_index", "last_valid_index", "asof"), _ORDER),
     **dict.fromkeys(("rolling", "expanding", "ewm", "resample", "asfreq"), _WINDOW),
-    **dict.fromkeys(
-        ("ffill", "bfill", "interpolate"), "fill by a public value: .fillna(value)."
-    ),
+    **dict.fromkeys(("ffill", "bfill", "interpolate"), FILL),
     **dict.fromkeys(
         ("index", "axes", "keys", "reindex", "reindex_like", "reset_index"), _INDEX
     ),
@@ -91,7 +127,7 @@ COLUMN_HINTS: Final[dict[str, str]] = {
     "str.rindex": "it fails where nothing is found: write .str.rfind(...).",
     **dict.fromkeys(("str.encode", "str.decode"), _BYTES),
     "str.wrap": "write .str.slice(stop=...).",
-    "dt.date": 'write .dt.normalize(), or .astype("datetime64[s]").',
+    "dt.date": "write .dt.normalize().",
     **dict.fromkeys(("dt.time", "dt.timetz"), _CLOCK),
     "dt.to_period": 'write .dt.strftime("%Y-%m"), or .dt.year and .dt.month.',
     "dt.to_pydatetime": "times are computed with as they are.",
@@ -139,7 +175,10 @@ FREE_HINTS: Final[dict[str, str]] = {
     "pd.qcut": "quantiles depend on all rows: write dpframe.cut(column, [edges]).",
     "pd.to_datetime": 'write dpframe.to_datetime(column, format="%Y-%m-%d").',
     "pd.to_numeric": "write dpframe.to_numeric(column).",
-    "pd.to_timedelta": "cast before attaching.",
+    "pd.to_timedelta": (
+        "count in whole numbers, such as minutes, or convert before attaching; "
+        "durations are given as numbers by .dt.total_seconds()."
+    ),
     "pd.isna": "write column.isna().",
     "pd.isnull": "write column.isna().",
     "pd.notna": "write column.notna().",

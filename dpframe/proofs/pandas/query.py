@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 import io
 import tokenize
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
@@ -25,7 +26,12 @@ from dpframe.errors import (
 from dpframe.proofs.pandas.accessor import RecordedAccessor, RecordedText, RecordedWeeks
 from dpframe.proofs.pandas.column import RecordedColumn
 from dpframe.proofs.pandas.kinds import literal_kind
-from dpframe.proofs.pandas.rules import ARITHMETIC, COMPARISONS, LOGIC
+from dpframe.proofs.pandas.rules import (
+    ARITHMETIC,
+    COMPARISONS,
+    LOGIC,
+    release_hint,
+)
 from dpframe.proofs.pandas.text import RecordedLists
 from dpframe.public import Public
 from dpframe.values import Kind
@@ -220,8 +226,11 @@ class _Reader:
             return RecordedColumn(self._schema.column(name))
         name = node.id.removeprefix(_LOCAL)
         if name not in self._names:
-            msg = f"query names @{name}, which is no variable here."
-            raise ParameterError(msg)
+            msg = f"query names @{name}, and there is no variable {name} here."
+            near = get_close_matches(name, self._names, n=1)
+            meant = f"did you mean @{near[0]}? Else " if near else ""
+            hint = f"{meant}define {name}, or pass local_dict={{{name!r}: value}}."
+            raise ParameterError(msg, hint=hint)
         value: Any = self._names[name]
         if isinstance(value, Public):
             value = value.__public_value__()
@@ -231,9 +240,9 @@ class _Reader:
         scalars: list[Any] = list(cast("list[Any]", value)) if listed else [value]
         if any(literal_kind(scalar) is None for scalar in scalars):
             msg = f"query takes @{name} as a public number, text, time or list of them."
-            raise NotProvedError(
-                msg, step="query", hint=f"it is a {type(self._names[name]).__name__}."
-            )
+            given = self._names[name]
+            hint = release_hint(given) or f"it is a {type(given).__name__}."
+            raise NotProvedError(msg, step="query", hint=hint)
         return scalars if listed else value
 
     def _list(self, node: ast.List | ast.Tuple) -> list[Any]:

@@ -24,6 +24,7 @@ from dpframe.proofs.pandas.column import RecordedColumn
 from dpframe.proofs.pandas.kinds import is_missing, literal_kind
 from dpframe.proofs.pandas.recording import Recording, other_frame, record_column
 from dpframe.proofs.pandas.refusals import not_a_value, not_elementwise
+from dpframe.proofs.pandas.rules import release_hint
 from dpframe.proofs.pandas.window import RecordedGroups, UnitWindow, record_groups
 
 if TYPE_CHECKING:
@@ -95,10 +96,24 @@ def record(step: Any, schema: Schema, *, what: str) -> Recording | Any:
         return outcome.recording
     if literal_kind(outcome) is None and not is_missing(outcome):
         msg = f"{what} was given a callable that makes a {type(outcome).__name__}."
-        raise NotProvedError(
-            msg, step=what, hint="return elementwise work on its argument's columns."
-        )
+        hint = "return elementwise work on its argument's columns."
+        raise NotProvedError(msg, step=what, hint=release_hint(outcome) or hint)
     return outcome
+
+
+def _selection_hint(key: object) -> str:
+    """Return what to write instead of a selection of columns inside a step."""
+    if isinstance(key, list) and {"year", "month"} <= {*map(str, key)}:  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] - whatever it holds
+        return (
+            'write dpframe.to_datetime(d["year"] * 10000 + d["month"] * 100 + '
+            'd["day"], format="%Y%m%d").'
+        )
+    if isinstance(key, list):
+        return (
+            'write d["x"] + d["y"], or dpframe.where(condition, d["x"], d["y"]); '
+            "columns are selected outside of steps: frame[[...]]."
+        )
+    return "rows are chosen by frame[condition], outside of other steps."
 
 
 class _AnyName(tuple[str, ...]):
@@ -128,7 +143,7 @@ class RecordedFrame:
     def __getitem__(self, name: object) -> RecordedColumn:
         if not isinstance(name, str):
             msg = f"df[...] takes one column name here, not a {type(name).__name__}."
-            raise NotProvedTypeError(msg, step="[...]")
+            raise NotProvedTypeError(msg, step="[...]", hint=_selection_hint(name))
         return RecordedColumn(self._schema.column(name))
 
     def groupby(self, by: object = None, **options: Any) -> RecordedGroups:

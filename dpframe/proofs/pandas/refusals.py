@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from dpframe.errors import NotProvedAttributeError, NotProvedTypeError
 from dpframe.proofs.pandas.hints import (
+    ACROSS_HINTS,
     COLUMN_HINTS,
     FREE_HINTS,
     HARMLESS,
@@ -55,9 +56,8 @@ def not_elementwise(name: str, on: str) -> NotProvedAttributeError:
     """Return the error for a method that no stand-in has, with what to write."""
     msg = f"{name} on {on} looks at other rows, or is not known to work row by row."
     owner = "" if on in {"a column", "a frame"} else f"{on.lstrip('.')}."
-    hint = COLUMN_HINTS.get(
-        f"{owner}{name}", "write it as elementwise operations on columns."
-    )
+    hints = {**COLUMN_HINTS, **ACROSS_HINTS} if on == "a frame" else COLUMN_HINTS
+    hint = hints.get(f"{owner}{name}", "write it as elementwise operations on columns.")
     return NotProvedAttributeError(msg, step=name, hint=hint)
 
 

@@ -130,7 +130,7 @@ def operand(value: Any, *, step: str) -> Any:
     kind = literal_kind(value)
     if kind is None or kind is Kind.DECIMAL or is_missing(value):
         msg = f"A {type(value).__name__} cannot take part in {step}."
-        hint = (
+        hint = release_hint(value) or (
             "a Series, array or list is matched by index or position, which is not "
             "row-local: write columns through the callable's own argument."
         )
@@ -147,6 +147,16 @@ def operand(value: Any, *, step: str) -> Any:
         if isinstance(value, plain):
             return _PLAIN[plain](value)
     return value
+
+
+def release_hint(value: object) -> str | None:
+    """Return what to write instead of a release; None for what is no release."""
+    kind: Any = type(value)
+    if not hasattr(kind, "provenance"):
+        return None
+    if hasattr(kind, "value"):
+        return "it is a release: write its .value."
+    return "it is a release: write one of its figures, as a number."
 
 
 _PLAIN: Final[dict[type, Callable[[Any], Any]]] = {
@@ -171,10 +181,33 @@ def text_of(value: Any) -> str:
 
 def unsuited(text: str, *operands: Any) -> ParameterTypeError:
     """Return the error for operands of kinds that do not go together."""
-    found = " and ".join(kind_of(each).value for each in operands)
+    kinds = [kind_of(each) for each in operands]
+    found = " and ".join(kind.value for kind in kinds)
     return ParameterTypeError(
-        f"{text} is not computed from {found}.",
-        hint="object columns allow isna() and notna() alone; cast before attaching.",
+        f"{text} is not computed from {found}.", hint=_kinds_hint({*kinds})
+    )
+
+
+def _kinds_hint(kinds: set[Kind]) -> str:
+    """Return what brings values of some kinds together."""
+    if Kind.OBJECT in kinds:
+        return "object columns allow isna() and notna() alone; cast before attaching."
+    if Kind.DECIMAL in kinds:
+        return 'decimals are computed with as floats: write .astype("float64").'
+    if kinds == {Kind.DATETIME}:
+        return "write .dt.tz_localize(zone), or .dt.tz_localize(None), on one of them."
+    if Kind.TEXT in kinds and kinds & NUMBERS:
+        return (
+            "numbers are read by dpframe.to_numeric(column), and written by "
+            '.astype("str").'
+        )
+    if Kind.TEXT in kinds:
+        return 'times are read by dpframe.to_datetime(column, format="%Y-%m-%d").'
+    if kinds & TIMES:
+        return "numbers out of times are .dt.year, .dt.hour, .dt.total_seconds(), ..."
+    return (
+        'text out of numbers is .astype("str"), and times are read by '
+        "dpframe.to_datetime(column, format=...)."
     )
 
 

@@ -18,6 +18,7 @@ from dpframe.errors import (
     ParameterTypeError,
 )
 from dpframe.proofs.pandas.column import RecordedColumn
+from dpframe.proofs.pandas.hints import GROUP_ORDER_HINTS
 from dpframe.proofs.pandas.recording import record_column, record_step
 from dpframe.proofs.pandas.refusals import not_a_value, refuse_options
 
@@ -168,7 +169,9 @@ class RecordedGroups:
         if name in self._dtypes and self._name is None:
             return self[name]
         msg = f"{name} of a groupby inside a step is not offered."
-        hint = f'write .transform("{name}"), or frame.groupby(...) outside of a step.'
+        hint = GROUP_ORDER_HINTS.get(name) or (
+            f'write .transform("{name}"), or frame.groupby(...) outside of a step.'
+        )
         raise NotProvedAttributeError(msg, step=name, hint=hint)
 
     def __repr__(self) -> str:

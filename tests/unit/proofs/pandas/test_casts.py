@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import dpframe
-from dpframe.errors import NotProvedError
+from dpframe.errors import NotProvedError, ParameterTypeError
 from dpframe.proofs.pandas.record import Schema, record
 from dpframe.proofs.pandas.recording import replay
 
@@ -140,3 +140,33 @@ def test_keys_that_a_cast_column_cannot_hold_are_forgotten() -> None:
     assert whole.dp.state.bounds == frame.dp.state.bounds
     kept = frame.dp.domain(f=[0.0, 1.0]).astype({"f": "Int64"})
     assert kept.dp.state.domain["f"] == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("step", "words"),
+    [
+        (lambda d: d["i"].replace({1: "a"}), "map("),
+        (lambda d: d["s"].replace({"3": 3}), "map("),
+        (lambda d: d["i"].map(lambda value: value + 1), "dpframe.where"),
+        (lambda d: d["s"] + d["f"], "dpframe.to_numeric"),
+        (lambda d: d["i"].map({"a": 1}), "dpframe.to_numeric"),
+        (lambda d: d["i"].str.len(), '.astype("str")'),
+        (lambda d: d["s"].dt.hour, "dpframe.to_datetime"),
+        (lambda d: d["t"] - d["t"].dt.tz_localize("UTC"), "tz_localize"),
+        (lambda d: d["t"] + d["i"], "total_seconds"),
+        (lambda d: d["t"].dt.date, ".dt.normalize()"),
+        (lambda d: pd.to_timedelta(d["i"], unit="h"), "total_seconds"),
+    ],
+)
+def test_values_of_other_kinds_are_refused_with_what_brings_them_together(
+    step: Any, words: str
+) -> None:
+    with pytest.raises((NotProvedError, ParameterTypeError)) as refused:
+        made(step)
+    assert words in (refused.value.hint or "")
+
+
+def test_numbers_are_named_by_a_map() -> None:
+    found = made(lambda d: d["i"].map({0: "no", 1: "yes"}))
+    assert found.tolist()[:2] == ["no", "yes"]
+    assert found.isna().sum() == 9

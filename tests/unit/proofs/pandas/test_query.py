@@ -10,7 +10,7 @@ import pytest
 
 import dpframe
 from dpframe.dialects.pandas.private import PrivatePandas
-from dpframe.errors import DPFrameError, EvaluationError
+from dpframe.errors import DPFrameError, EvaluationError, ParameterError
 from dpframe.privacy.accountant import Accountant
 
 ROWS = 60
@@ -272,3 +272,15 @@ def test_query_beyond_the_grammar_is_refused_before_a_row_is_read(
     with pytest.raises(DPFrameError) as caught:
         private.query(text, local_dict=SECRETS)
     assert not isinstance(caught.value, EvaluationError)
+
+
+def test_variable_that_is_not_there_is_named_with_how_to_pass_it(
+    raw: pd.DataFrame,
+) -> None:
+    private = PrivatePandas.attach(raw, Accountant(epsilon=1))
+    with pytest.raises(ParameterError, match="no variable limt") as missing:
+        private.query("x > @limt", local_dict={"limit": 3})
+    assert "@limit" in (missing.value.hint or "")
+    with pytest.raises(ParameterError) as missing:
+        private.query("x > @threshold", local_dict={"limit": 3})
+    assert "local_dict={'threshold': value}" in (missing.value.hint or "")
