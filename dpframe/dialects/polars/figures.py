@@ -80,6 +80,8 @@ class Wide:
         The caller's, row by row of these columns.
     unit : str or None
         The column of the privacy unit, for hints.
+    written : sequence of str, optional
+        What the expressions are serialised to, where that is known.
     texts : mapping of str to str
         What each hidden column stands for, in public words.
     """
@@ -88,12 +90,13 @@ class Wide:
     types: Types
     exprs: Sequence[pl.Expr]
     unit: str | None
+    written: Sequence[str | None] | None = None
     texts: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def outputs(self, verb: str) -> Outputs:
         """Prove what the expressions give; raises as `prove_outputs` does."""
         with reworded(self.texts, unit=self.unit):
-            found = prove_outputs(self.types, verb, self.exprs)
+            found = prove_outputs(self.types, verb, self.exprs, self.written)
         for name in self.texts.keys() & found.types:
             msg = f"A column cannot be named {name!r}, which is in use."
             raise ParameterError(msg)
@@ -102,7 +105,7 @@ class Wide:
     def conditions(self) -> list[pl.Expr]:
         """Prove that they are conditions; raises as `prove_conditions` does."""
         with reworded(self.texts, unit=self.unit):
-            return prove_conditions(self.types, self.exprs)
+            return prove_conditions(self.types, self.exprs, self.written)
 
     def narrowed(self, native: pl.LazyFrame) -> pl.LazyFrame:
         """Return rows without the hidden columns."""
@@ -123,9 +126,16 @@ def within_units(
     NotProvedError
         If a figure is of rows of several units, or depends on their order.
     """
-    trees = [_spanning(expr, state) for expr in exprs]
+    written = [write(expr) for expr in exprs]
+    trees = [_spanning(*pair, state) for pair in zip(exprs, written, strict=True)]
     if all(tree is None for tree in trees):
-        return Wide(native=native, types=types, exprs=exprs, unit=state.privacy_unit)
+        return Wide(
+            native=native,
+            types=types,
+            exprs=exprs,
+            written=written,
+            unit=state.privacy_unit,
+        )
     split = Split(unit=str(state.privacy_unit), taken=frozenset(types))
     rows = sample_rows(types).lazy()
     outer = list[pl.Expr]()
@@ -343,9 +353,8 @@ def _fact(error: DPFrameError) -> str:
     return str(error).split("\nHint: ", maxsplit=1)[0]
 
 
-def _spanning(expr: pl.Expr, state: State) -> Node | None:
+def _spanning(expr: pl.Expr, text: str | None, state: State) -> Node | None:
     """Return the tree of an expression over several rows; None of any other."""
-    text = write(expr)
     if text is None or not any(word in text for word in _WORDS):
         return None
     tree = read_tree(text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import islice, repeat
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -50,9 +50,14 @@ class Outputs:
 
 
 def prove_outputs(
-    types: Mapping[str, pl.DataType], verb: str, exprs: Sequence[pl.Expr]
+    types: Mapping[str, pl.DataType],
+    verb: str,
+    exprs: Sequence[pl.Expr],
+    texts: Sequence[str | None] | None = None,
 ) -> Outputs:
     """Prove what a step selects or derives.
+
+    `texts` are what the expressions are serialised to, where that is known.
 
     Raises
     ------
@@ -65,7 +70,7 @@ def prove_outputs(
     ParameterTypeError
         If Polars cannot run the step on rows of these dtypes.
     """
-    proved = [prove(expr, schema=types) for expr in exprs]
+    proved = _prove(types, exprs, texts)
     found = _run(types, verb, proved)
     check_names(found)
     sources = {new: old for one in proved for new, old in (one.sources or {}).items()}
@@ -75,10 +80,12 @@ def prove_outputs(
 
 
 def prove_conditions(
-    types: Mapping[str, pl.DataType], exprs: Sequence[pl.Expr]
+    types: Mapping[str, pl.DataType],
+    exprs: Sequence[pl.Expr],
+    texts: Sequence[str | None] | None = None,
 ) -> list[pl.Expr]:
     """Prove conditions and return what to run; raises as `prove_outputs` does."""
-    proved = [prove(expr, schema=types) for expr in exprs]
+    proved = _prove(types, exprs, texts)
     tried = [found for found in proved if not found.is_condition]
     if not _gives_truths(types, tried):
         try:
@@ -86,6 +93,15 @@ def prove_conditions(
         except (PolarsError, PanicException) as error:
             raise explained("filter", error) from None
     return [found.runnable() for found in proved]
+
+
+def _prove(
+    types: Mapping[str, pl.DataType],
+    exprs: Sequence[pl.Expr],
+    texts: Sequence[str | None] | None,
+) -> list[Proved]:
+    pairs = zip(exprs, texts or repeat(None, len(exprs)), strict=True)
+    return [prove(expr, schema=types, text=text) for expr, text in pairs]
 
 
 def _gives_truths(types: Mapping[str, pl.DataType], proved: Sequence[Proved]) -> bool:

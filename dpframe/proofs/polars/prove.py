@@ -50,7 +50,9 @@ _LONGEST: Final = 8192
 """Longer texts, which may hold long lists of values, are not kept in memory."""
 
 
-def prove(expr: pl.Expr, *, schema: Mapping[str, pl.DataType]) -> Proved:
+def prove(
+    expr: pl.Expr, *, schema: Mapping[str, pl.DataType], text: str | None = None
+) -> Proved:
     """Prove that an expression is row-local over columns of these dtypes.
 
     Parameters
@@ -59,6 +61,8 @@ def prove(expr: pl.Expr, *, schema: Mapping[str, pl.DataType]) -> Proved:
         As the caller wrote it; selectors are among the columns of `schema`.
     schema : mapping of str to pl.DataType
         The visible columns.
+    text : str, optional
+        What it is serialised to, where that is known.
 
     Returns
     -------
@@ -74,7 +78,7 @@ def prove(expr: pl.Expr, *, schema: Mapping[str, pl.DataType]) -> Proved:
     ParameterTypeError
         If Polars finds no dtype for a part of it.
     """
-    text = write(expr)
+    text = write(expr) if text is None else text
     if text is None:
         raise refusal("AnonymousFunction", expr)
     asked = _Asked(text=text, columns=_columns(text, schema), expr=expr, schema=schema)
@@ -120,7 +124,7 @@ def _prove(asked: _Asked) -> Proved:
     return proved
 
 
-_remembered: Final = lru_cache(maxsize=512)(_prove)
+_remembered: Final = lru_cache(maxsize=128)(_prove)
 
 
 @dataclass(frozen=True, kw_only=True)
