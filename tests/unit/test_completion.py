@@ -45,17 +45,22 @@ OFFERED = {
     "preview": {"accuracy", "cost", "frame", "noise", "release", "rows", "schema"},
 }
 PANDAS_VERBS = {
+    "add_prefix",
+    "add_suffix",
     "assign",
     "astype",
     "drop",
     "dropna",
     "fillna",
+    "filter",
     "groupby",
     "loc",
     "merge",
     "pipe",
     "query",
     "rename",
+    "reset_index",
+    "select_dtypes",
 }
 POLARS_VERBS = {
     "cast",
