@@ -229,7 +229,10 @@ def unit_column(column: pd.Series[Any]) -> pd.Series[Any]:
     if isinstance(read.dtype, (pl.Datetime, pl.Duration)):
         most = _FAR - 1 if read.dtype.time_unit == "ms" else np.iinfo(np.int64).max
         known &= read.to_physical().is_between(-most, most)  # the least is pandas' NaT
-    return column if known.all() else column.where(known.to_numpy())
+    held = known.to_numpy()
+    if held.all() or np.array_equal(held, column.notna()):  # missing there already
+        return column
+    return column.where(held)
 
 
 _FAR: Final = np.iinfo(np.int64).max // 1000 * 1000
@@ -242,7 +245,8 @@ def _is_category(host: Any) -> bool:
 
 def _unit_name(value: object) -> str | None:
     if isinstance(value, str):
-        return _text(value)
+        plain = type(value) is str and value.isascii()  # nothing to take the place of
+        return value if plain else _text(value)
     if isinstance(value, np.generic):
         value = value.item()
     if is_missing(value):

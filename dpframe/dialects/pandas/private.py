@@ -178,9 +178,15 @@ def _with_unit(frame: pd.DataFrame, unit: str | None) -> pd.DataFrame:
     if unit is None:
         native[UNIT] = np.zeros(len(native), dtype=np.uint8)
         return native
-    native[UNIT] = unit_column(native[unit])
-    known = native[UNIT].notna().to_numpy()
-    return native if known.all() else kept_rows(native, known)
+    visible = native[unit]
+    hidden = unit_column(visible)
+    known = hidden.notna().to_numpy()
+    if not known.all():
+        native = kept_rows(native, known)
+        hidden = native[unit] if hidden is visible else hidden[known]
+        hidden.index = native.index
+    native[UNIT] = hidden
+    return native
 
 
 def _check_attached(frame: object) -> None:
