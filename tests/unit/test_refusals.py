@@ -312,13 +312,71 @@ PANDAS: dict[str, tuple[Call, str, Call]] = {
     ),
     "shift": (
         lambda p: p.assign(y=lambda df: df["age"].shift()),
-        "no order",
-        lambda p: p.assign(y=lambda df: df["age"] - df["days"]),
+        'f.merge(f[["id", ',
+        lambda p: p.merge(
+            p[["id", "days", "age"]]
+            .assign(days=lambda d: d["days"] + 1)
+            .rename(columns={"age": "previous"}),
+            on=["id", "days"],
+            how="left",
+        ),
     ),
     "cumsum": (
-        lambda p: p.assign(y=lambda df: df["age"].cumsum()),
-        "no order",
-        lambda p: p.assign(y=lambda df: df["age"] + df["days"]),
+        lambda p: p.groupby("id")["age"].cumsum(),
+        'f.merge(f[["id", ',
+        lambda p: (
+            p.merge(
+                p[["id", "days", "age"]].rename(
+                    columns={"days": "then", "age": "earlier"}
+                ),
+                on="id",
+            )
+            .query("then <= days")
+            .groupby(["id", "days"])["earlier"]
+            .sum()
+        ),
+    ),
+    "ffill by unit": (
+        lambda p: p.assign(y=lambda df: df.groupby("id")["age"].ffill()),
+        '.fillna(d.groupby(unit)["x"].transform("max"))',
+        lambda p: p.assign(
+            y=lambda d: d["age"].fillna(d.groupby("id")["age"].transform("max"))
+        ),
+    ),
+    "melt": (
+        lambda p: p.melt(),
+        "dpframe.concat(",
+        lambda p: dpframe.concat(
+            [
+                p[[name]].rename(columns={name: "value"}).assign(variable=name)
+                for name in ["age"]
+            ]
+        ),
+    ),
+    "reset_index with a name": (
+        lambda p: p.groupby("id")["age"].sum().reset_index(name="total"),
+        ".rename(columns=",
+        lambda p: p.groupby("id")["age"].sum().rename(columns={"age": "total"}),
+    ),
+    "a sum across columns": (
+        lambda p: p.assign(y=lambda df: df[["age", "days"]].sum(axis=1)),
+        'd["x"] + d["y"]',
+        lambda p: p.assign(y=lambda d: d["age"] + d["days"]),
+    ),
+    "floats to int": (
+        lambda p: p.assign(y=lambda df: (df["age"] / 10).astype(int)),
+        '.astype("Int64")',
+        lambda p: p.assign(y=lambda df: (df["age"] / 10).round().astype("Int64")),
+    ),
+    "round": (
+        lambda p: p.round(1),
+        'd["x"].round(2)',
+        lambda p: p.assign(age=lambda d: d["age"].round(2)),
+    ),
+    "to_numeric that raises": (
+        lambda p: p.assign(y=lambda df: dpframe.to_numeric(df["state"], "raise")),
+        'errors="coerce"',
+        lambda p: p.assign(y=lambda df: dpframe.to_numeric(df["state"], "coerce")),
     ),
     "a mean in a step": (
         lambda p: p.assign(y=lambda df: df["age"] - df["age"].mean()),
