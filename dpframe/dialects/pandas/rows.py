@@ -338,7 +338,7 @@ def _fitting(frame: PandasFrame, names: Iterable[str]) -> State:
     for name in domain.keys() & {*names}:
         try:
             declare_domain(frame, {name: domain[name]})
-        except ParameterError:
+        except (ParameterError, ParameterTypeError):
             del domain[name]
     return replace(state, domain=MappingProxyType(domain))
 

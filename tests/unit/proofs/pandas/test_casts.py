@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import dpframe
@@ -170,3 +172,14 @@ def test_numbers_are_named_by_a_map() -> None:
     found = made(lambda d: d["i"].map({0: "no", 1: "yes"}))
     assert found.tolist()[:2] == ["no", "yes"]
     assert found.isna().sum() == 9
+
+
+def test_keys_of_decimals_stay_where_decimals_become_floats() -> None:
+    raw = pd.DataFrame(
+        {"d": pd.Series(["1.50"], dtype=pd.ArrowDtype(pa.decimal128(9, 2)))}
+    )
+    frame = raw.dp.attach(
+        dpframe.Accountant(epsilon=1), domain={"d": [Decimal("1.50"), Decimal("0.10")]}
+    )
+    cast = frame.astype({"d": "float64"})
+    assert cast.dp.state.domain["d"] == frame.dp.state.domain["d"]
