@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import reduce
 from typing import Final
 
-from dpframe.proofs.polars.tree import LEAVES, Node, head, items, pairs
+from dpframe.proofs.polars.tree import Node, head, items, pairs, rewritten
 
 _YEARS: Final = 98_000
 """Within the 100,000 years around 1970 that times are kept to."""
@@ -32,12 +32,11 @@ def guard(node: Node) -> Node:
 
     Years are between -98,000 and 98,000; the date is missing beyond.
     """
-    if isinstance(node, list):
-        return [guard(part) for part in items(node)]
-    name, body = head(node)
-    if name in LEAVES or not pairs(node):
-        return node
-    inner = {key: guard(part) for key, part in pairs(node).items()}
+    return rewritten(node, _guarded)
+
+
+def _guarded(inner: Node, before: Node) -> Node:
+    name, body = head(before)
     function = pairs(body).get("function") if name == "Function" else None
     if head(head(function)[1])[0] != "DatetimeFunction":
         return inner

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
-from dpframe.proofs.polars.tree import LEAVES, Node, head, items, pairs, reads
+from dpframe.proofs.polars.tree import Node, head, items, pairs, reads, rewritten
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,20 +57,20 @@ def settle(node: Node, dtypes: Callable[[Node], list[pl.DataType]]) -> Node:
     MixedFloatsError
         If columns of several float dtypes are divided in one expression.
     """
-    if isinstance(node, list):
-        return [settle(part, dtypes) for part in items(node)]
-    name, body = head(node)
-    if name in LEAVES or not pairs(node):
-        return node
-    inner = {key: settle(part, dtypes) for key, part in pairs(node).items()}
-    if name == "BinaryExpr" and body["op"] in _DIVISIONS and reads(node):
-        return _division(inner, dtypes(node))
-    if name == "Cast" and _is_text(body):
-        cast = pairs(inner["Cast"])
-        return {"Cast": {**cast, "expr": _unsigned(cast["expr"], body["expr"], dtypes)}}
-    if name == "Function" and _function_name(body) in _TELLING:
-        return _telling(inner, body, dtypes)
-    return inner
+
+    def change(inner: Node, before: Node) -> Node:
+        name, body = head(before)
+        if name == "BinaryExpr" and body["op"] in _DIVISIONS and reads(before):
+            return _division(inner, dtypes(before))
+        if name == "Cast" and _is_text(body):
+            cast = pairs(inner["Cast"])
+            unsigned = _unsigned(cast["expr"], body["expr"], dtypes)
+            return {"Cast": {**cast, "expr": unsigned}}
+        if name == "Function" and _function_name(body) in _TELLING:
+            return _telling(inner, body, dtypes)
+        return inner
+
+    return rewritten(node, change)
 
 
 def divides(text: str) -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
-from dpframe.proofs.polars.tree import LEAVES, Node, head, items, pairs, reads
+from dpframe.proofs.polars.tree import Node, head, items, pairs, reads, rewritten
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,26 +82,25 @@ def keep(node: Node, dtypes: Callable[[Node], list[pl.DataType]]) -> Node:
     MixedTimesError
         If a selector takes times together with other columns.
     """
-    if isinstance(node, list):
-        return [keep(part, dtypes) for part in items(node)]
-    name, body = head(node)
-    if name in LEAVES or not pairs(node):
-        return node
-    inner = {key: keep(part, dtypes) for key, part in pairs(node).items()}
-    if name == "Cast":
-        held = _held(inner["Cast"]["expr"], body["expr"], dtypes)
-        return {"Cast": {**inner["Cast"], "expr": held}}
-    if name == "Ternary":
-        branches = {
-            side: _held(inner["Ternary"][side], body[side], dtypes)
-            for side in ("truthy", "falsy")
-        }
-        return {"Ternary": {**inner["Ternary"], **branches}}
-    if name == "Function" and _may_fail(body, dtypes):
-        given = zip(inner["Function"]["input"], items(body["input"]), strict=True)
-        held = [_held(part, before, dtypes) for part, before in given]
-        return {"Function": {**inner["Function"], "input": held}}
-    return inner
+
+    def change(inner: Node, before: Node) -> Node:
+        name, body = head(before)
+        if name == "Cast":
+            held = _held(inner["Cast"]["expr"], body["expr"], dtypes)
+            return {"Cast": {**inner["Cast"], "expr": held}}
+        if name == "Ternary":
+            branches = {
+                side: _held(inner["Ternary"][side], body[side], dtypes)
+                for side in ("truthy", "falsy")
+            }
+            return {"Ternary": {**inner["Ternary"], **branches}}
+        if name == "Function" and _may_fail(body, dtypes):
+            given = zip(inner["Function"]["input"], items(body["input"]), strict=True)
+            held = [_held(part, old, dtypes) for part, old in given]
+            return {"Function": {**inner["Function"], "input": held}}
+        return inner
+
+    return rewritten(node, change)
 
 
 def _may_fail(function: Node, dtypes: Callable[[Node], list[pl.DataType]]) -> bool:

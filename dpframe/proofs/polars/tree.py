@@ -18,7 +18,7 @@ import polars as pl
 from polars.exceptions import ComputeError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 _COMPACT: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _IN_ALL: Final = 127
@@ -172,6 +172,19 @@ def replace_selectors(node: Node, names: Mapping[str, Sequence[str]]) -> Node:
         if isinstance(node, list)
         else node
     )
+
+
+def rewritten(node: Node, change: Callable[[Node, Node], Node]) -> Node:
+    """Return a tree that was changed from its leaves up.
+
+    `change` takes each node that holds others: with its parts changed, and as it was.
+    """
+    if isinstance(node, list):
+        return [rewritten(part, change) for part in items(node)]
+    if head(node)[0] in LEAVES or not pairs(node):
+        return node
+    inner = {key: rewritten(part, change) for key, part in pairs(node).items()}
+    return change(inner, node)
 
 
 def parts(node: Node) -> Iterable[Node]:
