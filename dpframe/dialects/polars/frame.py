@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 import polars as pl
 
 from dpframe.accessor import PrivateNamespace
-from dpframe.dialects.polars.refusals import PROTOCOLS, private_way
+from dpframe.dialects.polars.hints import PROTOCOLS, private_way
 from dpframe.dialects.shared import (
     describe,
     describe_html,
