@@ -6,6 +6,7 @@ whatever were kept there would be forgotten or copied.
 
 from __future__ import annotations
 
+import os
 import warnings
 from typing import TYPE_CHECKING, Any, Final, Generic, NoReturn, TypeVar, cast, overload
 
@@ -13,15 +14,16 @@ import pandas as pd
 import polars as pl
 
 from dpframe.accessor import PrivateNamespace
+from dpframe.declare import check_contributions, declare_bounds, declare_domain
 from dpframe.errors import NotAttachedError, ParameterTypeError
-from dpframe.frame import PrivateFrame
+from dpframe.frame import PrivateFrame, State
+from dpframe.privacy.accountant import Accountant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from dpframe.dialects.pandas.private import PrivatePandas
     from dpframe.dialects.polars.private import PrivatePolars
-    from dpframe.privacy.accountant import Accountant
 
 N = TypeVar("N", pl.DataFrame, pl.LazyFrame, pd.DataFrame)
 
@@ -117,31 +119,50 @@ def attach(
     >>> dpframe.attach(stays, budget, privacy_unit="patient", max_rows=2).columns
     ['patient', 'days']
     """
-    declared: dict[str, Any] = {
-        "privacy_unit": privacy_unit,
-        "max_rows": max_rows,
-        "max_groups": max_groups,
-        "bounds": bounds,
-        "domain": domain,
-    }
-    # A library's dialect and its proofs are loaded with its first frame.
+    dialect = _dialect_of(frame)
+    _check_accountant(accountant)
+    rows, groups = check_contributions(max_rows, max_groups, unit=privacy_unit)
+    state = State(
+        accountant=accountant,
+        privacy_unit=privacy_unit,
+        max_rows=rows,
+        max_groups=groups,
+        salt=os.urandom(16),
+    )
+    bare = dialect.bare(frame, state)
+    declared = state.declare(
+        bounds=declare_bounds(bare, bounds), domain=declare_domain(bare, domain)
+    )
+    return bare.with_state(declared).with_unit()
+
+
+def _dialect_of(frame: object) -> type[PrivateFrame]:
+    """Return the private frames of a library; its dialect is loaded with the first."""
     if isinstance(frame, (pl.DataFrame, pl.LazyFrame)):
         from dpframe.dialects.polars.private import PrivatePolars  # noqa: PLC0415
 
-        if isinstance(frame, pl.DataFrame):
-            return PrivatePolars[pl.DataFrame].attach(frame, accountant, **declared)
-        return PrivatePolars[pl.LazyFrame].attach(frame, accountant, **declared)
+        return PrivatePolars
     if isinstance(frame, pd.DataFrame):
         from dpframe.dialects.pandas.private import PrivatePandas  # noqa: PLC0415
 
-        return PrivatePandas.attach(frame, accountant, **declared)
+        return PrivatePandas
     if isinstance(frame, PrivateFrame):
         msg = "This frame is attached already."
         raise ParameterTypeError(
             msg, hint="frame.dp.detach() gives the native frame back."
         )
     msg = f"A {type(frame).__name__} cannot be attached."
-    raise ParameterTypeError(msg, hint="pass a pandas or Polars frame.")
+    raise ParameterTypeError(
+        msg, hint="pass a pandas or Polars frame, such as series.to_frame()."
+    )
+
+
+def _check_accountant(accountant: object) -> None:
+    if not isinstance(accountant, Accountant):
+        msg = f"attach takes an Accountant, not {type(accountant).__name__}."
+        raise ParameterTypeError(
+            msg, hint="write .dp.attach(dpframe.Accountant(epsilon=1))."
+        )
 
 
 class RawNamespace(Generic[N]):

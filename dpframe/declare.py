@@ -19,7 +19,9 @@ from dpframe.values import column_type, parse_bounds, parse_keys
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dpframe.frame import PrivateFrame
+    import polars as pl
+
+    from dpframe.frame import PrivateFrame, State
     from dpframe.values import Bounds, ColumnType, Keys
 
 _CLOSE: Final = 0.65
@@ -107,6 +109,15 @@ def declare_domain(frame: PrivateFrame, domain: object) -> Mapping[str, Keys]:
     return {ctype.name: parse_keys(ctype, keys) for ctype, keys in found}
 
 
+def forget_unsuited(state: State, types: Mapping[str, pl.DataType]) -> State:
+    """Return the state without what could not be declared for columns of these dtypes.
+
+    It keeps what was declared for other columns.
+    """
+    declared = {*state.bounds, *state.domain} & types.keys()
+    return state.forget([n for n in declared if not _suits(state, n, types[n])])
+
+
 def check_contributions(
     max_rows: object, max_groups: object, *, unit: str | None
 ) -> tuple[int | None, int | None]:
@@ -151,6 +162,18 @@ def _limit(limit: object, *, what: str) -> int | None:
         msg = f"{what} must be at least 1, not {number}."
         raise ParameterError(msg)
     return number
+
+
+def _suits(state: State, name: str, dtype: pl.DataType) -> bool:
+    try:
+        ctype = column_type(name, dtype)
+        if name in state.bounds:
+            parse_bounds(ctype, state.bounds[name])
+        if name in state.domain:
+            parse_keys(ctype, state.domain[name])
+    except (ParameterError, ParameterTypeError):
+        return False
+    return True
 
 
 def _by_column(

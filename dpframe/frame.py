@@ -173,17 +173,17 @@ def _restored(held: dict[str, Any]) -> State:
 
 _MACHINERY: Final = frozenset(
     [
-        "attach",
+        "bare",
         "duplicate_names",
         "parts",
         "private_state",
         "scan",
         "stacked",
         "to_host",
-        "trusted",
         "types",
         "unit_dtype",
         "with_state",
+        "with_unit",
     ]
 )
 """What engines and the namespace take from a private frame: not for its users."""
@@ -208,6 +208,18 @@ class PrivateFrame(ABC):
     def private_state(self) -> State:
         """The frozen privacy state, public by nature (also `.dp.state`)."""
         return self._state
+
+    @classmethod
+    @abstractmethod
+    def bare(cls, native: Any, state: State) -> Self:
+        """Return native rows under a state, checked by their schema alone.
+
+        They have no hidden unit column yet: `with_unit` reads it off the rows.
+        """
+
+    @abstractmethod
+    def with_unit(self) -> Self:
+        """Return the rows that have a unit, with the hidden column taken from it."""
 
     @abstractmethod
     def with_state(self, state: State) -> Self:
@@ -240,10 +252,6 @@ class PrivateFrame(ABC):
 
         `units` says how many parts a unit keeps; its choice is made by its own rows.
         """
-
-    @abstractmethod
-    def trusted(self, step: Callable[[Any], Any], record: Step) -> Self:
-        """Return what a step that nobody proved makes of the native frame."""
 
     @abstractmethod
     def unit_dtype(self) -> object:

@@ -14,6 +14,7 @@ from dpframe.mechanisms.cells import one_axis
 from dpframe.mechanisms.inputs import unit_contribution
 from dpframe.privacy.scope import Partition
 from dpframe.tally import KeyAxis, Per
+from dpframe.trusted import trusted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -283,7 +284,7 @@ class FrameMethods(Runner[N], Generic[F, N]):
             msg = "reason is empty: what is trusted goes on record with its reason."
             raise ParameterError(msg)
         record = Step(f"trust({name}, reason={reason!r})", f"trust({name})")
-        return cast("F", self._frame.trusted(step, record))
+        return cast("F", trusted(self._frame, step, record))
 
     def detach(self) -> Any:
         """Return the native frame, unclipped; tracking ends.

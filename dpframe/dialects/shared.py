@@ -6,12 +6,7 @@ import html
 from decimal import ROUND_FLOOR
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from dpframe.errors import (
-    NotProvedAttributeError,
-    NotProvedTypeError,
-    ParameterTypeError,
-)
-from dpframe.privacy.accountant import Accountant
+from dpframe.errors import NotProvedAttributeError, NotProvedTypeError
 from dpframe.privacy.loss import decimal_text
 from dpframe.privacy.scope import ROOT
 
@@ -113,15 +108,6 @@ def _keys_text(keys: Keys) -> str:
         shown = [*shown[:2], "…", shown[-1]]
     count = "1 key" if len(keys) == 1 else f"{len(keys)} keys"
     return f"{count}: {', '.join(shown)}"
-
-
-def check_accountant(accountant: object) -> None:
-    """Refuse to attach what is no budget."""
-    if not isinstance(accountant, Accountant):
-        msg = f"attach takes an Accountant, not {type(accountant).__name__}."
-        raise ParameterTypeError(
-            msg, hint="write .dp.attach(dpframe.Accountant(epsilon=1))."
-        )
 
 
 def refuse_attribute(name: str, hints: Mapping[str, str]) -> NoReturn:

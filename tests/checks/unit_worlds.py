@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from dpframe.dialects.polars.private import PrivatePolars
+import dpframe
 from dpframe.frame import UNIT
 from dpframe.privacy.accountant import Accountant
 
@@ -152,7 +152,7 @@ def refuted(
 
 
 def attached(world: pl.DataFrame) -> Any:
-    return PrivatePolars.attach(world, Accountant(epsilon=1), privacy_unit=ID)
+    return dpframe.attach(world, Accountant(epsilon=1), privacy_unit=ID)
 
 
 def shown(frame: Any, *, engine: Any = "in-memory") -> pl.DataFrame:

@@ -11,7 +11,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import dpframe
-from dpframe.dialects.pandas.private import PrivatePandas
 from dpframe.errors import DPFrameError, EvaluationError
 from dpframe.privacy.accountant import Accountant
 
@@ -123,7 +122,7 @@ def steps(draw: st.DrawFn, depth: int = 3) -> Callable[[Any], Any]:
 
 
 def outcome(frame: pd.DataFrame, step: Callable[[Any], Any]) -> pd.Series:
-    private = PrivatePandas.attach(frame, Accountant(epsilon=1))
+    private = dpframe.attach(frame, Accountant(epsilon=1))
     return private.assign(out=step).detach()["out"]
 
 
@@ -190,7 +189,7 @@ def test_queries_keep_or_drop_each_row_by_itself(
     frame["row"] = range(ROWS)
 
     def kept(rows: pd.DataFrame) -> set[int]:
-        private = PrivatePandas.attach(rows, Accountant(epsilon=1))
+        private = dpframe.attach(rows, Accountant(epsilon=1))
         return set(private.query(query).detach()["row"])
 
     order = random.sample(range(ROWS), 5)

@@ -152,8 +152,7 @@ def proved(step: Step) -> Callable[[World], Outcome]:
 
     def run(world: World) -> Outcome:
         one, two = (
-            PrivatePandas.attach(rows, BUDGET, privacy_unit="u", max_rows=1)
-            for rows in world
+            dpframe.attach(rows, BUDGET, privacy_unit="u", max_rows=1) for rows in world
         )
         made = step(one, two)
         return made.detach(), made.scan({}).collect()[UNIT].to_list()

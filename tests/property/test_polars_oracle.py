@@ -18,7 +18,7 @@ import pytest
 from checks.expressions import calls
 from polars.exceptions import PanicException, PolarsError
 
-from dpframe.dialects.polars.private import PrivatePolars
+import dpframe
 from dpframe.errors import DPFrameError
 from dpframe.privacy.accountant import Accountant
 from dpframe.proofs.polars.prove import prove
@@ -26,6 +26,8 @@ from dpframe.proofs.polars.sample import sample_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    from dpframe.dialects.polars.private import PrivatePolars
 
 ID = "id"
 SCHEMA: dict[str, pl.DataType] = {
@@ -328,7 +330,7 @@ def test_no_grown_expression_that_is_accepted_is_refuted() -> None:
 
 
 def _attached(world: pl.DataFrame) -> PrivatePolars[Any]:
-    return PrivatePolars.attach(world, Accountant(1), privacy_unit=ID)
+    return dpframe.attach(world, Accountant(1), privacy_unit=ID)
 
 
 CONDITIONS = [

@@ -115,7 +115,7 @@ def refuted(run: Callable[[World], pl.LazyFrame]) -> str | None:
 
 def attached(world: World, budget: Accountant = BUDGET) -> tuple[Frame, Frame]:
     one, two = (
-        PrivatePolars.attach(rows.lazy(), budget, privacy_unit="u", max_rows=1)
+        dpframe.attach(rows.lazy(), budget, privacy_unit="u", max_rows=1)
         for rows in world
     )
     return one, two
@@ -227,7 +227,7 @@ def test_without_a_unit_leaving_a_row_out_changes_a_count_by_one(how: str) -> No
     budget, changed = Accountant(epsilon=40), 0
     with recording(noiseless=True) as seen:
         for some in (rows, *(rows[:i].vstack(rows[i + 1 :]) for i in range(20))):
-            private = PrivatePolars.attach(some, budget)
+            private = dpframe.attach(some, budget)
             private.join(table, on="k", how=how).dp.count(epsilon=1)
     whole, *others = seen.records
     for other in others:

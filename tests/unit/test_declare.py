@@ -7,6 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
+import dpframe
 from dpframe.declare import (
     check_contributions,
     declare_bounds,
@@ -34,7 +35,7 @@ class Released:
 @pytest.fixture
 def frame() -> PrivatePolars[pl.DataFrame]:
     raw = pl.DataFrame({"age": [1, 2], "state": ["CA", "NY"], "parts": [[1], [2]]})
-    return PrivatePolars.attach(raw, Accountant(1))
+    return dpframe.attach(raw, Accountant(1))
 
 
 @pytest.mark.parametrize("limit", [1, 5, np.int64(5)])

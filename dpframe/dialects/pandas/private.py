@@ -6,35 +6,24 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
 
-from dpframe.declare import (
-    check_contributions,
-    declare_bounds,
-    declare_domain,
-    find_column,
-)
+from dpframe.declare import find_column
 from dpframe.dialects.pandas.columns import unit_column
 from dpframe.dialects.pandas.frame import kept_rows, public_dtype
 from dpframe.dialects.pandas.rows import RowVerbs
 from dpframe.dialects.pandas.units import UnitVerbs
-from dpframe.dialects.shared import check_accountant
-from dpframe.dialects.trusted import check_same_class, check_unit_visible, trusting
-from dpframe.errors import (
-    ParameterError,
-    ParameterTypeError,
-)
-from dpframe.frame import UNIT, State, Step, is_reserved
+from dpframe.errors import ParameterError, ParameterTypeError
+from dpframe.frame import UNIT, is_reserved
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Sequence
 
     from dpframe.accessor import PrivateNamespace
-    from dpframe.privacy.accountant import Accountant
+    from dpframe.frame import State
 
 
 class PrivatePandas(RowVerbs, UnitVerbs):
@@ -46,7 +35,7 @@ class PrivatePandas(RowVerbs, UnitVerbs):
 
     Notes
     -----
-    `attach` takes a copy-on-write snapshot: what is later done to the raw frame by
+    Attaching takes a copy-on-write snapshot: what is later done to the raw frame by
     pandas is not seen. Writing into a numpy array that shares memory with the frame
     goes behind pandas' back and is seen, as it is by any copy-on-write copy.
 
@@ -60,81 +49,40 @@ class PrivatePandas(RowVerbs, UnitVerbs):
     dp: PrivateNamespace[PrivatePandas, pd.DataFrame]
 
     @classmethod
-    def attach(
-        cls,
-        frame: pd.DataFrame,
-        accountant: Accountant,
-        *,
-        privacy_unit: str | None = None,
-        max_rows: int | None = None,
-        max_groups: int | None = None,
-        bounds: Mapping[str, Any] | None = None,
-        domain: Mapping[str, Any] | None = None,
-    ) -> Self:
-        """Attach a budget to a pandas frame.
-
-        Parameters
-        ----------
-        frame : pandas.DataFrame
-            The raw frame; it is never written to.
-        accountant : Accountant
-            The budget that releases are charged to.
-        privacy_unit : str, optional
-            Column that says whom a row belongs to; rows where it is missing are
-            dropped. Default: each row is a unit of its own.
-        max_rows, max_groups : int, optional
-            Public limits on what one unit contributes.
-        bounds, domain : mapping, optional
-            Public clipping bounds and keys, by column.
-
-        Returns
-        -------
-        PrivatePandas
-            Nothing is read from it but by a release.
+    def bare(cls, native: Any, state: State) -> Self:
+        """Return a native frame under a state.
 
         Raises
         ------
         ParameterTypeError
-            If `frame` is no pandas frame, has MultiIndex columns, or `accountant`
-            is no budget.
+            If it has MultiIndex columns.
+        ParameterError
+            If a column has a reserved name.
         ColumnNotFoundError
-            If the unit or a declared column is not there.
-
-        Privacy
-        -------
-        Costs nothing. The schema (names and dtypes) is taken as public, the
-        categories of a categorical column are not.
+            If the column of the unit is not there.
         """
-        check_accountant(accountant)
-        _check_attached(frame)
-        limits = check_contributions(max_rows, max_groups, unit=privacy_unit)
-        state = State(
-            accountant=accountant,
-            privacy_unit=privacy_unit,
-            max_rows=limits[0],
-            max_groups=limits[1],
-            salt=os.urandom(16),
-        )
-        bare = cls(frame, state)
-        if privacy_unit is not None:
-            find_column(bare, privacy_unit)
-        declared = state.declare(
-            bounds=declare_bounds(bare, bounds), domain=declare_domain(bare, domain)
-        )
-        return cls(_with_unit(frame, privacy_unit), declared)
+        if isinstance(native.columns, pd.MultiIndex):
+            msg = "Columns with several levels cannot be attached."
+            raise ParameterTypeError(msg, hint="flatten them to one name each first.")
+        for name in filter(is_reserved, native.columns):
+            msg = f"The column name {name!r} is reserved."
+            raise ParameterError(msg, hint="rename it before attaching.")
+        made = cls(native, state)
+        if state.privacy_unit is not None:
+            find_column(made, state.privacy_unit)
+        return made
 
-    def trusted(self, step: Callable[[Any], Any], record: Step) -> Self:
-        """Return what a step that nobody proved makes of the native frame."""
-        check_unit_visible(self._state)
-        before = self.detach()
-        after = step(before)
-        check_same_class(before, after)
-        _check_attached(after)
-        unit = self._state.privacy_unit
-        if unit is not None:
-            find_column(type(self)(after, self._state), unit)
-        held = type(self)(_with_unit(after, unit), self._state)
-        return held.with_state(trusting(self, held, record))
+    def with_unit(self) -> Self:
+        """Return the rows that have a unit, numbered anew, the hidden column last."""
+        native = pd.DataFrame(self._native)
+        native.index = pd.RangeIndex(len(native))
+        if self._state.privacy_unit is None:
+            native[UNIT] = np.zeros(len(native), dtype=np.uint8)
+            return type(self)(native, self._state)
+        native[UNIT] = unit_column(native[self._state.privacy_unit])
+        known = native[UNIT].notna().to_numpy()
+        kept = native if known.all() else kept_rows(native, known)
+        return type(self)(kept, self._state)
 
     def detach(self) -> pd.DataFrame:
         """Return the native frame without the hidden column; tracking ends."""
@@ -169,33 +117,3 @@ class PrivatePandas(RowVerbs, UnitVerbs):
                     raise ParameterTypeError(msg, hint="cast it in each with .astype.")
         native = pd.concat([table[names] for table in tables], ignore_index=True)
         return type(self)(native, self._state)
-
-
-def _with_unit(frame: pd.DataFrame, unit: str | None) -> pd.DataFrame:
-    """Return the rows that have a unit, numbered anew, with the hidden column last."""
-    native = pd.DataFrame(frame)
-    native.index = pd.RangeIndex(len(native))
-    if unit is None:
-        native[UNIT] = np.zeros(len(native), dtype=np.uint8)
-        return native
-    visible = native[unit]
-    hidden = unit_column(visible)
-    known = hidden.notna().to_numpy()
-    if not known.all():
-        native = kept_rows(native, known)
-        hidden = native[unit] if hidden is visible else hidden[known]
-        hidden.index = native.index
-    native[UNIT] = hidden
-    return native
-
-
-def _check_attached(frame: object) -> None:
-    if not isinstance(frame, pd.DataFrame):
-        msg = f"attach needs a frame, not a {type(frame).__name__}."
-        raise ParameterTypeError(msg, hint="write series.to_frame() for a Series.")
-    if isinstance(frame.columns, pd.MultiIndex):
-        msg = "Columns with several levels cannot be attached."
-        raise ParameterTypeError(msg, hint="flatten them to one name each first.")
-    for name in filter(is_reserved, frame.columns):
-        msg = f"The column name {name!r} is reserved."
-        raise ParameterError(msg, hint="rename it before attaching.")

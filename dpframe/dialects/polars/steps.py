@@ -11,6 +11,7 @@ import polars as pl
 from polars.exceptions import ColumnNotFoundError as PolarsColumnNotFoundError
 from polars.exceptions import DuplicateError, PanicException, PolarsError
 
+from dpframe.declare import forget_unsuited
 from dpframe.errors import (
     ColumnNotFoundError,
     DPFrameError,
@@ -21,7 +22,6 @@ from dpframe.frame import is_reserved
 from dpframe.proofs.polars.parts import first_line
 from dpframe.proofs.polars.prove import prove
 from dpframe.proofs.polars.sample import sample_rows
-from dpframe.values import column_type, parse_bounds, parse_keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -201,25 +201,10 @@ def fitting(
     """
     unit = state.privacy_unit
     same = unit is None or unit not in after or before[unit] == after[unit]
-    declared = {*state.bounds, *state.domain} & after.keys()
     return replace(
-        state.forget(
-            [name for name in declared if not _fits(state, name, after[name])]
-        ),
+        forget_unsuited(state, after),
         unit_visible=state.unit_visible and same,
     )
-
-
-def _fits(state: State, name: str, dtype: pl.DataType) -> bool:
-    try:
-        ctype = column_type(name, dtype)
-        if name in state.bounds:
-            parse_bounds(ctype, state.bounds[name])
-        if name in state.domain:
-            parse_keys(ctype, state.domain[name])
-    except (ParameterError, ParameterTypeError):
-        return False
-    return True
 
 
 def explained(verb: str, error: Exception | PanicException) -> DPFrameError:

@@ -6,12 +6,13 @@ import pandas as pd
 import pytest
 
 import dpframe
-from dpframe.dialects.pandas.private import PrivatePandas
 from dpframe.errors import DPFrameError, NotProvedTypeError, ParameterError
 from dpframe.privacy.accountant import Accountant
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from dpframe.dialects.pandas.private import PrivatePandas
 
 
 @pytest.fixture
@@ -24,7 +25,7 @@ def raw() -> pd.DataFrame:
 
 @pytest.fixture
 def private(raw: pd.DataFrame) -> PrivatePandas:
-    return PrivatePandas.attach(raw, Accountant(epsilon=1))
+    return dpframe.attach(raw, Accountant(epsilon=1))
 
 
 GOOD: dict[str, Callable[[Any], Any]] = {

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -10,7 +10,6 @@ import pyarrow as pa
 import pytest
 
 import dpframe
-from dpframe.dialects.pandas.private import PrivatePandas
 from dpframe.errors import (
     ColumnNotFoundError,
     NotProvedError,
@@ -19,6 +18,9 @@ from dpframe.errors import (
 )
 from dpframe.frame import UNIT
 from dpframe.testing import recording
+
+if TYPE_CHECKING:
+    from dpframe.dialects.pandas.private import PrivatePandas
 
 
 def people(**options: Any) -> PrivatePandas:
@@ -30,7 +32,7 @@ def people(**options: Any) -> PrivatePandas:
             "y": [True, False, True, True],
         }
     )
-    return PrivatePandas.attach(frame, dpframe.Accountant(epsilon=10), **options)
+    return dpframe.attach(frame, dpframe.Accountant(epsilon=10), **options)
 
 
 def units(**options: Any) -> PrivatePandas:
@@ -106,7 +108,7 @@ def test_dtypes_do_not_depend_on_whether_a_row_finds_a_match(
         o=pd.Series([1, "b", None], dtype=object),
     )
     left = people().detach().iloc[rows]
-    private = PrivatePandas.attach(left, dpframe.Accountant(epsilon=1))
+    private = dpframe.attach(left, dpframe.Accountant(epsilon=1))
     found = private.merge(dpframe.public(right), on="k", how=how)
     plain = {**right.drop(columns=["k", "x"]).dtypes, "x_y": np.dtype("int64")}
     can_miss = {"i": "UInt8", "f": "boolean", "x_y": "Int64"}
@@ -151,7 +153,7 @@ def test_keys_match_by_value_in_any_dtype_of_their_kind(
         return None if pd.isna(cell) else cell
 
     frame = pd.DataFrame({"k": left, "row": range(len(left))})
-    private = PrivatePandas.attach(frame, dpframe.Accountant(epsilon=1))
+    private = dpframe.attach(frame, dpframe.Accountant(epsilon=1))
     table = dpframe.public(pd.DataFrame({"k": right, "there": range(len(right))}))
     found = private.merge(table, on="k").detach()
     wanted = {
@@ -291,7 +293,7 @@ def test_a_key_of_python_objects_stays_one_whatever_the_objects_are() -> None:
     for cells in (["u", "v", "u"], ["u", 2, "u"], [1, 2, 1]):
         frame = pd.DataFrame({"id": pd.Series(cells, dtype=object), "x": [1, 2, 3]})
         budget = dpframe.Accountant(epsilon=1)
-        one = PrivatePandas.attach(frame, budget, privacy_unit="id")
+        one = dpframe.attach(frame, budget, privacy_unit="id")
         for how in ("inner", "left", "right", "outer"):
             found = one.merge(one.query("x < 2"), on="id", how=how).detach()
             assert found["id"].dtype == object

@@ -14,6 +14,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+import dpframe
 from dpframe.dialects.pandas.hints import HINTS
 from dpframe.dialects.pandas.private import PrivatePandas
 from dpframe.errors import (
@@ -35,7 +36,7 @@ NOON = dt.datetime(2024, 2, 29, 12)  # noqa: DTZ001 - a naive instant is meant
 
 
 def attach(frame: pd.DataFrame, **options: Any) -> PrivatePandas:
-    return PrivatePandas.attach(frame, Accountant(epsilon=3), **options)
+    return dpframe.attach(frame, Accountant(epsilon=3), **options)
 
 
 def people() -> pd.DataFrame:
@@ -131,12 +132,12 @@ def test_edits_of_a_detached_frame_are_not_seen() -> None:
 def test_attach_refuses_what_it_cannot_hold() -> None:
     budget = Accountant(epsilon=1)
     with pytest.raises(ParameterTypeError, match="Accountant"):
-        PrivatePandas.attach(people(), 1.0)
+        dpframe.attach(people(), 1.0)
     with pytest.raises(ParameterTypeError, match="to_frame"):
-        PrivatePandas.attach(people()["age"], budget)
+        dpframe.attach(people()["age"], budget)
     levels = pd.DataFrame([[1]], columns=pd.MultiIndex.from_tuples([("a", "b")]))
     with pytest.raises(ParameterTypeError, match="levels"):
-        PrivatePandas.attach(levels, budget)
+        dpframe.attach(levels, budget)
     with pytest.raises(ParameterError, match="reserved"):
         attach(pd.DataFrame({UNIT: [1]}))
     with pytest.raises(ColumnNotFoundError) as caught:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -10,7 +10,6 @@ import pyarrow as pa
 import pytest
 
 import dpframe
-from dpframe.dialects.pandas.private import PrivatePandas
 from dpframe.errors import (
     ColumnNotFoundError,
     NotProvedError,
@@ -18,6 +17,9 @@ from dpframe.errors import (
     ParameterTypeError,
 )
 from dpframe.testing import recording
+
+if TYPE_CHECKING:
+    from dpframe.dialects.pandas.private import PrivatePandas
 
 
 def rows() -> pd.DataFrame:
@@ -45,7 +47,7 @@ def rows() -> pd.DataFrame:
 def people(frame: pd.DataFrame | None = None, **options: Any) -> PrivatePandas:
     native = rows() if frame is None else frame
     budget = dpframe.Accountant(epsilon=100)
-    return PrivatePandas.attach(native, budget, privacy_unit="id", **options)
+    return dpframe.attach(native, budget, privacy_unit="id", **options)
 
 
 def values(column: pd.Series) -> list[object]:
@@ -268,7 +270,7 @@ def test_what_is_not_a_figure_of_one_units_rows_is_refused(
 
 
 def test_without_a_unit_groups_are_released() -> None:
-    frame = PrivatePandas.attach(rows(), dpframe.Accountant(epsilon=1))
+    frame = dpframe.attach(rows(), dpframe.Accountant(epsilon=1))
     with pytest.raises(NotProvedError, match=r"\.dp\.group_by\(\"k\""):
         frame.groupby("k")
 
@@ -363,7 +365,7 @@ def test_a_figure_in_each_row_needs_the_units_own_column() -> None:
     def total(d: Any) -> Any:
         return d.groupby("id")["x"].transform("sum")
 
-    alone = PrivatePandas.attach(rows(), dpframe.Accountant(epsilon=1))
+    alone = dpframe.attach(rows(), dpframe.Accountant(epsilon=1))
     recast = people().astype({"id": "float64"})
     for frame in (alone, people().assign(id=1), recast):
         with pytest.raises(NotProvedError, match="several privacy units"):
@@ -412,7 +414,7 @@ def test_a_column_kept_from_another_step_is_refused_whatever_it_would_meet() -> 
         return frame["x"]
 
     people().assign(out=keep)
-    unitless = PrivatePandas.attach(rows(), dpframe.Accountant(epsilon=1))
+    unitless = dpframe.attach(rows(), dpframe.Accountant(epsilon=1))
     text = people(rows().astype({"x": "str"}))
     for step in (
         lambda _: kept["sum"],  # over all rows, where there is no unit

@@ -68,11 +68,11 @@ def stays(budget: Accountant) -> Frame:
 
 def attached(rows: pl.DataFrame, budget: Accountant, **options: Any) -> Frame:
     given = {"privacy_unit": "u", "max_rows": 1, "bounds": {"x": (0, 50)}, **options}
-    return PrivatePolars.attach(rows, budget, **given)
+    return dpframe.attach(rows, budget, **given)
 
 
 def alone(budget: Accountant) -> Frame:
-    return PrivatePolars.attach(VISITS, budget)
+    return dpframe.attach(VISITS, budget)
 
 
 def rows_of(frame: pl.DataFrame) -> list[str]:
@@ -182,7 +182,7 @@ def test_missing_public_keys_repeat_where_they_match(budget: Accountant) -> None
 def test_float_keys_repeat_as_polars_compares_them(
     budget: Accountant, keys: list[float]
 ) -> None:
-    rows = PrivatePolars.attach(pl.DataFrame({"k": [0.0, float("nan")]}), budget)
+    rows = dpframe.attach(pl.DataFrame({"k": [0.0, float("nan")]}), budget)
     with pytest.raises(NotProvedError, match="repeat"):
         rows.join(dpframe.public(pl.DataFrame({"k": keys})), on="k")
 
@@ -423,7 +423,7 @@ def test_joins_of_any_names_are_those_of_polars(budget: Accountant) -> None:
             "suffix": "_r",
         }
         one, two = (
-            PrivatePolars.attach(rows, budget, privacy_unit=side[0])
+            dpframe.attach(rows, budget, privacy_unit=side[0])
             for rows, side in zip((left, right), keys, strict=True)
         )
         try:
@@ -546,7 +546,7 @@ def test_no_value_fails_a_join_that_was_accepted(budget: Accountant) -> None:
     for one, two in itertools.product(COLUMNS, COLUMNS):
         left = pl.DataFrame([one]).with_columns(u=pl.lit(1))
         right = pl.DataFrame([two]).with_columns(z=pl.lit(1))
-        private = PrivatePolars.attach(left.lazy(), budget, privacy_unit="u")
+        private = dpframe.attach(left.lazy(), budget, privacy_unit="u")
         try:
             found = private.join(dpframe.public(right), on="k", how="left")
         except ParameterTypeError:

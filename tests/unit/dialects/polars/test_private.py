@@ -48,7 +48,7 @@ def rows() -> pl.DataFrame:
 
 @pytest.fixture
 def people() -> Frame:
-    return PrivatePolars.attach(
+    return dpframe.attach(
         rows().lazy(),
         Accountant(3),
         privacy_unit="zper",
@@ -74,13 +74,13 @@ def test_rows_without_a_unit_are_dropped(people: Frame) -> None:
 def test_float_units_join_zeros_and_drop_nan(dtype: pl.DataType) -> None:
     ids = [0.0, -0.0, float("nan"), None, 2.0]
     raw = pl.DataFrame({"id": pl.Series(ids, dtype=dtype)})
-    frame = PrivatePolars.attach(raw, Accountant(1), privacy_unit="id")
+    frame = dpframe.attach(raw, Accountant(1), privacy_unit="id")
     assert list(map(str, hidden(frame))) == ["0.0", "0.0", "2.0"]
     assert frame.scan({}).collect_schema()[UNIT] == dtype
 
 
 def test_frame_without_a_unit_keeps_every_row() -> None:
-    frame = PrivatePolars.attach(rows(), Accountant(1))
+    frame = dpframe.attach(rows(), Accountant(1))
     assert frame.detach().equals(rows())
     assert frame.select(pl.lit(1).alias("one")).detach().height == 4
 
@@ -88,14 +88,14 @@ def test_frame_without_a_unit_keeps_every_row() -> None:
 @pytest.mark.parametrize("lazy", [False, True])
 def test_detached_frame_is_of_the_kind_that_was_attached(lazy: bool) -> None:  # noqa: FBT001
     raw = rows().lazy() if lazy else rows()
-    frame = PrivatePolars.attach(raw, Accountant(1))
+    frame = dpframe.attach(raw, Accountant(1))
     assert isinstance(frame.filter(pl.col("age") > 1).detach(), type(raw))
 
 
 def test_later_edits_of_the_raw_frame_are_not_seen() -> None:
     raw = rows()
     column = raw["spending"]
-    frame = PrivatePolars.attach(raw, Accountant(1))
+    frame = dpframe.attach(raw, Accountant(1))
     raw[0, "spending"] = 99.0
     column[1] = 98.0
     raw.insert_column(0, pl.Series("new", [1, 2, 3, 4]))
@@ -106,7 +106,7 @@ def test_later_edits_of_the_raw_frame_are_not_seen() -> None:
 
 def test_raw_frame_is_left_as_it_was() -> None:
     raw = rows()
-    PrivatePolars.attach(raw, Accountant(1), privacy_unit="zper").with_columns(age=0)
+    dpframe.attach(raw, Accountant(1), privacy_unit="zper").with_columns(age=0)
     assert raw.equals(rows())
 
 
@@ -134,26 +134,26 @@ def test_wrong_attach_is_refused(
     wrong: dict[str, Any], error: type[DPFrameError]
 ) -> None:
     with pytest.raises(error):
-        PrivatePolars.attach(rows(), **{"accountant": Accountant(1), **wrong})
+        dpframe.attach(rows(), **{"accountant": Accountant(1), **wrong})
 
 
 def test_missing_unit_is_named_with_its_neighbours() -> None:
     with pytest.raises(ColumnNotFoundError) as caught:
-        PrivatePolars.attach(rows(), Accountant(1), privacy_unit="zpr")
+        dpframe.attach(rows(), Accountant(1), privacy_unit="zpr")
     assert caught.value.close_matches == ("zper",)
 
 
 def test_reserved_and_opaque_columns_are_refused() -> None:
     with pytest.raises(ParameterError, match="reserved"):
-        PrivatePolars.attach(rows().rename({"age": UNIT}), Accountant(1))
+        dpframe.attach(rows().rename({"age": UNIT}), Accountant(1))
     opaque = pl.DataFrame({"o": pl.Series([object()], dtype=pl.Object)})
     with pytest.raises(ParameterTypeError, match="Python objects"):
-        PrivatePolars.attach(opaque, Accountant(1))
+        dpframe.attach(opaque, Accountant(1))
 
 
 def test_categorical_unit_is_held_by_its_text() -> None:
     raw = pl.DataFrame({"id": pl.Series(["a", "b"], dtype=pl.Categorical)})
-    frame = PrivatePolars.attach(raw, Accountant(1), privacy_unit="id")
+    frame = dpframe.attach(raw, Accountant(1), privacy_unit="id")
     assert frame.scan({}).collect_schema()[UNIT] == pl.String
 
 
@@ -190,7 +190,7 @@ def test_print_shows_schema_and_state(people: Frame) -> None:
 
 def test_html_is_escaped() -> None:
     raw = pl.DataFrame({"<b>": [1]})
-    shown = PrivatePolars.attach(raw, Accountant(1))._repr_html_()
+    shown = dpframe.attach(raw, Accountant(1))._repr_html_()
     assert "&lt;b&gt;" in shown
     assert "<b>" not in shown
 
@@ -249,7 +249,7 @@ VERBS: list[Callable[[Any], Any]] = [
 @pytest.mark.parametrize("verb", VERBS)
 def test_verb_gives_what_polars_gives(verb: Callable[[Any], Any]) -> None:
     raw = rows().filter(pl.col("zper").is_not_null())
-    private = verb(PrivatePolars.attach(raw, Accountant(1), privacy_unit="zper"))
+    private = verb(dpframe.attach(raw, Accountant(1), privacy_unit="zper"))
     expected = verb(raw)
     assert private.detach().equals(expected)
     assert private.schema == expected.schema
@@ -259,7 +259,7 @@ def test_verb_gives_what_polars_gives(verb: Callable[[Any], Any]) -> None:
 @pytest.mark.parametrize("verb", VERBS)
 def test_verb_keeps_each_row_with_its_unit(verb: Callable[[Any], Any]) -> None:
     raw = rows().with_columns(row=pl.int_range(pl.len()))
-    private = verb(PrivatePolars.attach(raw, Accountant(1), privacy_unit="row"))
+    private = verb(dpframe.attach(raw, Accountant(1), privacy_unit="row"))
     if "row" in private.columns:
         out = private.scan({"row": private.types()["row"]}).collect()
         shown = out["row"].cast(pl.Int64)
@@ -272,7 +272,7 @@ def test_verbs_never_collect() -> None:
         raise AssertionError(msg)
 
     lazy = rows().lazy().map_batches(explode, schema=rows().schema)
-    private = PrivatePolars.attach(lazy, Accountant(1), privacy_unit="zper")
+    private = dpframe.attach(lazy, Accountant(1), privacy_unit="zper")
     for verb in VERBS:
         verb(private)
         repr(private)
@@ -288,7 +288,7 @@ def test_python_function_from_before_attach_still_runs() -> None:
             )
         )
     )
-    private = PrivatePolars.attach(lazy, Accountant(1)).filter(pl.col("spending") > 2)
+    private = dpframe.attach(lazy, Accountant(1)).filter(pl.col("spending") > 2)
     assert private.detach().collect()["spending"].to_list() == [3.0, 4.0, 5.0]
 
 
@@ -540,7 +540,7 @@ def test_scan_reads_what_is_asked_for_alone(people: Frame) -> None:
 
 
 def test_column_of_nulls_takes_the_dtype_that_is_asked_for() -> None:
-    frame = PrivatePolars.attach(pl.DataFrame({"x": [None, None]}), Accountant(1))
+    frame = dpframe.attach(pl.DataFrame({"x": [None, None]}), Accountant(1))
     out = frame.scan({"x": pl.Float64()}).collect()
     assert out["x"].dtype == pl.Float64
 
@@ -565,7 +565,7 @@ def test_no_text_holds_a_cell() -> None:
             "d": [dt.date(1987, 6, 5)] * 2,
         }
     )
-    private = PrivatePolars.attach(raw, Accountant(1), privacy_unit="id", max_rows=2)
+    private = dpframe.attach(raw, Accountant(1), privacy_unit="id", max_rows=2)
     texts = [repr(private), private._repr_html_(), str(private.private_state)]
     for step in (
         lambda p: p.cast(pl.Int64),
@@ -596,7 +596,7 @@ def test_cast_of_all_columns_takes_times_of_several_dtypes() -> None:
         {"day": [dt.date(2020, 1, 1)], "at": [None]},
         schema={"day": pl.Date, "at": pl.Datetime("ms")},
     )
-    frame = PrivatePolars.attach(raw, Accountant(epsilon=1)).cast(pl.String)
+    frame = dpframe.attach(raw, Accountant(epsilon=1)).cast(pl.String)
     assert frame.dp.detach().equals(raw.cast(pl.String))
 
 

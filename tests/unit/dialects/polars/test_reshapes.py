@@ -7,6 +7,7 @@ import polars as pl
 import polars.selectors as cs
 import pytest
 
+import dpframe
 from dpframe.dialects.polars.private import PrivatePolars
 from dpframe.errors import (
     ColumnNotFoundError,
@@ -48,7 +49,7 @@ def people() -> Frame:
 def attached(rows: Any, unit: str | None = "u") -> Frame:
     options: dict[str, Any] = {"privacy_unit": unit, "max_rows": unit and 1}
     bounds = {"before": (0, 9), "after": (0, 9)}
-    return PrivatePolars.attach(rows, Accountant(epsilon=10), bounds=bounds, **options)
+    return dpframe.attach(rows, Accountant(epsilon=10), bounds=bounds, **options)
 
 
 def same(found: Frame, wanted: pl.DataFrame) -> None:
@@ -181,14 +182,14 @@ def test_mistakes_come_up_where_they_are_written(
 
 def test_a_field_of_the_reserved_name_is_refused() -> None:
     rows = pl.DataFrame({"u": [1], "s": [{UNIT: 1}]})
-    frame = PrivatePolars.attach(rows, Accountant(epsilon=1), privacy_unit="u")
+    frame = dpframe.attach(rows, Accountant(epsilon=1), privacy_unit="u")
     with pytest.raises(ParameterError, match="reserved"):
         frame.unnest("s")
 
 
 def test_arrays_of_no_elements_are_not_exploded() -> None:
     rows = pl.DataFrame({"u": [1], "a": pl.Series([[]], dtype=pl.Array(pl.Int8, 0))})
-    frame = PrivatePolars.attach(rows, Accountant(epsilon=1), privacy_unit="u")
+    frame = dpframe.attach(rows, Accountant(epsilon=1), privacy_unit="u")
     with pytest.raises(ParameterTypeError, match="no elements"):
         frame.explode("a")
 
@@ -206,7 +207,7 @@ def test_plain_numbers_of_every_size_are_unpivoted_without_failing() -> None:
         else pl.lit(1e38, dtype=dtype).alias(name)
         for name, dtype in limits.items()
     )
-    frame = PrivatePolars.attach(rows.lazy(), Accountant(epsilon=1), privacy_unit="u")
+    frame = dpframe.attach(rows.lazy(), Accountant(epsilon=1), privacy_unit="u")
     for one in limits:
         for two in limits:
             found = frame.unpivot([one, two] if one != two else one).detach()

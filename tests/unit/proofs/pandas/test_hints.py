@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 
 import dpframe
-from dpframe.dialects.pandas.private import PrivatePandas
 from dpframe.errors import DPFrameError, NotProvedAttributeError, NotProvedTypeError
 from dpframe.privacy.accountant import Accountant
 from dpframe.proofs.pandas.accessor import RecordedText, RecordedTimes
@@ -145,7 +144,7 @@ KEYWORDS: dict[str, tuple[Callable[[Any], Any], str]] = {
 @pytest.mark.parametrize("name", KEYWORDS)
 def test_keyword_that_breaks_the_proof_is_refused_by_name(name: str) -> None:
     step, keyword = KEYWORDS[name]
-    private = PrivatePandas.attach(RAW, Accountant(epsilon=1))
+    private = dpframe.attach(RAW, Accountant(epsilon=1))
     with pytest.raises(NotProvedTypeError, match=rf"\({keyword}=\.\.\.\)") as caught:
         private.assign(out=step)
     assert OPTION_REASONS[keyword] in str(caught.value)
@@ -170,7 +169,7 @@ HARMLESS: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("name", HARMLESS)
 def test_keyword_that_changes_nothing_is_accepted(name: str) -> None:
-    private = PrivatePandas.attach(RAW, Accountant(epsilon=1))
+    private = dpframe.attach(RAW, Accountant(epsilon=1))
     ours = private.assign(out=HARMLESS[name]).detach()
     pd.testing.assert_frame_equal(ours, RAW.assign(out=HARMLESS[name]))
 
@@ -202,13 +201,13 @@ MORE: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("name", MORE)
 def test_accepted_method_gives_what_pandas_gives(name: str) -> None:
-    private = PrivatePandas.attach(RAW, Accountant(epsilon=1))
+    private = dpframe.attach(RAW, Accountant(epsilon=1))
     ours = private.assign(out=MORE[name]).detach()
     pd.testing.assert_frame_equal(ours, RAW.assign(out=MORE[name]))
 
 
 def test_public_table_is_looked_up() -> None:
-    private = PrivatePandas.attach(RAW, Accountant(epsilon=1))
+    private = dpframe.attach(RAW, Accountant(epsilon=1))
     table = dpframe.public(pd.Series({"a": 1, "z": 2}))
     found = private.assign(out=lambda d: d.s.map(table)).detach()["out"]
     assert found.dtype == "Int64"
@@ -231,7 +230,7 @@ CLOCK = {
 @pytest.mark.parametrize("name", CLOCK)
 def test_local_hours_that_occur_twice_or_never_need_an_answer(name: str) -> None:
     raw = RAW.assign(z=RAW["t"].dt.tz_localize("UTC").dt.tz_convert("Europe/Paris"))
-    private = PrivatePandas.attach(raw, Accountant(epsilon=1))
+    private = dpframe.attach(raw, Accountant(epsilon=1))
     with pytest.raises(DPFrameError, match='ambiguous="NaT"'):
         private.assign(out=CLOCK[name])
 

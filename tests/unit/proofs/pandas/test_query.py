@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 import dpframe
-from dpframe.dialects.pandas.private import PrivatePandas
 from dpframe.errors import DPFrameError, EvaluationError, ParameterError
 from dpframe.privacy.accountant import Accountant
 
@@ -161,7 +160,7 @@ s == 'say `hi`' or s == 'Ann'
 
 @pytest.mark.parametrize("text", GOOD)
 def test_query_keeps_the_rows_that_pandas_keeps(text: str, raw: pd.DataFrame) -> None:
-    private = PrivatePandas.attach(raw, Accountant(epsilon=1))
+    private = dpframe.attach(raw, Accountant(epsilon=1))
     with np.errstate(all="ignore"):
         theirs = raw.query(text, engine="python", local_dict=PUBLIC)
     ours = private.query(text, local_dict=PUBLIC).detach()
@@ -177,7 +176,7 @@ def test_most_queries_tell_rows_apart(raw: pd.DataFrame) -> None:
 
 
 def test_query_takes_public_values_by_name(raw: pd.DataFrame) -> None:
-    private = PrivatePandas.attach(raw, Accountant(epsilon=1))
+    private = dpframe.attach(raw, Accountant(epsilon=1))
     wanted = dpframe.public(pd.Series([1, 2]), reason="codes in use")
     kept = private.query("x in @wanted").detach()
     assert len(kept) == int(raw["x"].isin([1, 2]).sum())
@@ -268,7 +267,7 @@ x > 1 y
 def test_query_beyond_the_grammar_is_refused_before_a_row_is_read(
     text: str, raw: pd.DataFrame
 ) -> None:
-    private = PrivatePandas.attach(raw, Accountant(epsilon=1))
+    private = dpframe.attach(raw, Accountant(epsilon=1))
     with pytest.raises(DPFrameError) as caught:
         private.query(text, local_dict=SECRETS)
     assert not isinstance(caught.value, EvaluationError)
@@ -277,7 +276,7 @@ def test_query_beyond_the_grammar_is_refused_before_a_row_is_read(
 def test_variable_that_is_not_there_is_named_with_how_to_pass_it(
     raw: pd.DataFrame,
 ) -> None:
-    private = PrivatePandas.attach(raw, Accountant(epsilon=1))
+    private = dpframe.attach(raw, Accountant(epsilon=1))
     with pytest.raises(ParameterError, match="no variable limt") as missing:
         private.query("x > @limt", local_dict={"limit": 3})
     assert "@limit" in (missing.value.hint or "")

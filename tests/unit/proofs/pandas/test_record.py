@@ -2,14 +2,14 @@ from __future__ import annotations
 
 import datetime as dt
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 
-from dpframe.dialects.pandas.private import PrivatePandas
+import dpframe
 from dpframe.errors import (
     ColumnNotFoundError,
     DPFrameError,
@@ -23,6 +23,9 @@ from dpframe.errors import (
 from dpframe.privacy.accountant import Accountant
 from dpframe.proofs.pandas.record import Schema, record
 from dpframe.proofs.pandas.recording import replay
+
+if TYPE_CHECKING:
+    from dpframe.dialects.pandas.private import PrivatePandas
 
 ROWS = 40
 
@@ -65,7 +68,7 @@ def make_frame(seed: int = 0, rows: int = ROWS) -> pd.DataFrame:
 
 
 def attach(frame: pd.DataFrame) -> PrivatePandas:
-    return PrivatePandas.attach(frame, Accountant(epsilon=1))
+    return dpframe.attach(frame, Accountant(epsilon=1))
 
 
 GOOD = {
