@@ -6,7 +6,11 @@ import html
 from decimal import ROUND_FLOOR
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from dpframe.errors import NotProvedAttributeError, NotProvedTypeError
+from dpframe.errors import (
+    NotProvedAttributeError,
+    NotProvedError,
+    NotProvedTypeError,
+)
 from dpframe.privacy.loss import decimal_text
 from dpframe.privacy.scope import ROOT
 
@@ -108,6 +112,15 @@ def _keys_text(keys: Keys) -> str:
         shown = [*shown[:2], "…", shown[-1]]
     count = "1 key" if len(keys) == 1 else f"{len(keys)} keys"
     return f"{count}: {', '.join(shown)}"
+
+
+def unit_gone(state: State, step: str) -> NotProvedError:
+    """Return the error for a frame whose visible unit column was replaced."""
+    return NotProvedError(
+        f"Column {state.privacy_unit!r} no longer holds the privacy unit: {step}.",
+        step=step,
+        hint="do this step before the unit's column is overwritten or dropped.",
+    )
 
 
 def refuse_attribute(name: str, hints: Mapping[str, str]) -> NoReturn:

@@ -16,6 +16,7 @@ import pandas as pd
 from dpframe.declare import no_such_column
 from dpframe.dialects.pandas.figures import group_figures
 from dpframe.dialects.pandas.hints import GROUP_HINTS
+from dpframe.dialects.shared import unit_gone
 from dpframe.errors import (
     NotProvedError,
     NotProvedTypeError,
@@ -96,7 +97,9 @@ def grouping(
         if name not in dtypes:
             raise no_such_column(name, dtypes)
     unit = state.privacy_unit
-    if unit is None or unit not in keys or not state.unit_visible:
+    if unit in keys and not state.unit_visible:
+        raise unit_gone(state, "groupby")
+    if unit is None or unit not in keys:
         release = next((name for name in keys if name != unit), "column")
         say = (
             "attach with privacy_unit=" if unit is None else f"add {unit!r} to the keys"

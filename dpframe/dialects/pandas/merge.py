@@ -35,6 +35,7 @@ from dpframe.dialects.pandas.merge_names import (
     find_keys,
     name_columns,
 )
+from dpframe.dialects.shared import unit_gone
 from dpframe.errors import NotProvedError, ParameterError, ParameterTypeError
 from dpframe.frame import UNIT, Step, is_reserved
 from dpframe.proofs.pandas.kinds import column_kind, polars_dtype
@@ -253,8 +254,10 @@ def _unit_place(state: State, other: State, keys: Keys) -> int:
     """Return which of the keys is the privacy unit, on both sides."""
     for at, pair in enumerate(zip(keys.left, keys.right, strict=True)):
         units = (state.privacy_unit, other.privacy_unit)
-        if pair == units and state.unit_visible and other.unit_visible:
-            return at
+        if pair == units:
+            if state.unit_visible and other.unit_visible:
+                return at
+            raise unit_gone(other if state.unit_visible else state, "merge")
     msg = (
         "A merge of private frames needs the privacy unit among the keys of both, at "
         "the same place: else rows of several units would come together."
@@ -262,7 +265,7 @@ def _unit_place(state: State, other: State, keys: Keys) -> int:
     raise NotProvedError(
         msg,
         step="merge",
-        hint=f"add {state.privacy_unit!r} to on=, before its column is overwritten.",
+        hint=f"add {state.privacy_unit!r} to on=.",
     )
 
 

@@ -23,6 +23,7 @@ from dpframe.dialects.polars.steps import (
     prove_conditions,
     prove_outputs,
 )
+from dpframe.dialects.shared import unit_gone
 from dpframe.engines.aggregates import Aggregate, aggregate, ranks
 from dpframe.errors import (
     DPFrameError,
@@ -292,15 +293,6 @@ def check_key(dtype: pl.DataType, step: str) -> None:
             step=step,
             hint="group by plain columns.",
         )
-
-
-def unit_gone(state: State, step: str) -> NotProvedError:
-    """Return the error for a frame whose visible unit column was replaced."""
-    return NotProvedError(
-        f"Column {state.privacy_unit!r} no longer holds the privacy unit: {step}.",
-        step=step,
-        hint="do this step before the unit's column is overwritten or dropped.",
-    )
 
 
 def exact_column(name: str) -> pl.Expr:

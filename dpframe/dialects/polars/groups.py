@@ -17,12 +17,11 @@ from dpframe.dialects.polars.figures import (
     hidden_texts,
     singled,
     taken_figures,
-    unit_gone,
 )
 from dpframe.dialects.polars.inputs import expressions
 from dpframe.dialects.polars.made import Rows
 from dpframe.dialects.polars.steps import carried, check_names, prove_outputs
-from dpframe.dialects.shared import refuse_attribute, refuse_protocol
+from dpframe.dialects.shared import refuse_attribute, refuse_protocol, unit_gone
 from dpframe.errors import NotProvedError
 from dpframe.frame import UNIT, Step
 from dpframe.proofs.polars.hints import for_unit, turned_hint

@@ -23,6 +23,7 @@ from dpframe.dialects.polars.keys import (
 )
 from dpframe.dialects.polars.made import Rows
 from dpframe.dialects.polars.steps import check_names, explained
+from dpframe.dialects.shared import unit_gone
 from dpframe.errors import NotProvedError, ParameterError, ParameterTypeError
 from dpframe.frame import UNIT, PrivateFrame, Step
 from dpframe.proofs.polars.sample import sample_rows
@@ -263,11 +264,7 @@ def _place_of_unit(left: State, right: State, plan: _Plan) -> int:
         if (mine.column, theirs.column) == (left.privacy_unit, right.privacy_unit):
             if left.unit_visible and right.unit_visible:
                 return place
-            _refuse(
-                "The unit column of a frame no longer says whose a row is: it was "
-                "dropped or written over.",
-                "join before that step.",
-            )
+            raise unit_gone(right if left.unit_visible else left, "join")
     _refuse(
         "A join of private frames needs the privacy unit among its keys on both "
         "sides: rows of two units would meet.",

@@ -457,3 +457,11 @@ def test_whether_a_unit_is_missing_depends_on_no_other_row(kind: Any) -> None:
         frame = pd.DataFrame({"id": pd.Series(ids, dtype=pd.ArrowDtype(pa.int64()))})
         frame["id"] = pd.array(pa.array(ids, type=kind), dtype=pd.ArrowDtype(kind))
         assert len(people(frame).detach()) == 1
+
+
+def test_an_overwritten_unit_is_said_to_be_gone() -> None:
+    gone = people().assign(id=1)
+    with pytest.raises(NotProvedError, match="no longer holds the privacy unit"):
+        gone.groupby("id")
+    with pytest.raises(NotProvedError, match="no longer holds the privacy unit"):
+        gone.merge(gone, on="id")
