@@ -10,7 +10,8 @@ from dpframe.dialects.polars import reshapes
 from dpframe.dialects.polars.frame import PolarsFrame
 from dpframe.dialects.polars.groups import PrivateGroupBy, aggregated, group_keys
 from dpframe.dialects.polars.inputs import column_names, expressions
-from dpframe.dialects.polars.joins import Join, join, join_private
+from dpframe.dialects.polars.join_plan import Join
+from dpframe.dialects.polars.joins import join, join_private
 from dpframe.dialects.polars.made import Rows
 from dpframe.frame import UNIT
 
