@@ -61,7 +61,7 @@ def settle(node: Node, dtypes: Callable[[Node], list[pl.DataType]]) -> Node:
     def change(inner: Node, before: Node) -> Node:
         name, body = head(before)
         if name == "BinaryExpr" and body["op"] in _DIVISIONS and reads(before):
-            return _division(inner, dtypes(before))
+            return _division(inner, before, dtypes)
         if name == "Cast" and _is_text(body):
             cast = pairs(inner["Cast"])
             unsigned = _unsigned(cast["expr"], body["expr"], dtypes)
@@ -78,8 +78,11 @@ def divides(text: str) -> bool:
     return any(word in text for word in _WORDS) or bool(_TO_TEXT.search(text))
 
 
-def _division(node: Node, found: list[pl.DataType]) -> Node:
+def _division(
+    node: Node, before: Node, dtypes: Callable[[Node], list[pl.DataType]]
+) -> Node:
     """Return a division by floats as a product, on every path the same."""
+    found = dtypes(before)
     kinds = set(found)
     if not any(dtype.is_float() for dtype in kinds):
         return node
@@ -89,7 +92,8 @@ def _division(node: Node, found: list[pl.DataType]) -> Node:
     width = "Float32" if isinstance(found[0], pl.Float32) else "Float64"
     above, below = (_as_float(given[side], width) for side in ("left", "right"))
     one = {"Literal": {"Scalar": {width: 1.0}}}
-    safe = _without_sign(below) if reads(below) else below
+    right = pairs(before["BinaryExpr"])["right"]  # whole numbers have no signed zero
+    safe = _unsigned(below, right, dtypes)
     inverse = _binary(one, "TrueDivide", safe)
     quotient = _binary(above, "Multiply", inverse)
     if given["op"] == "TrueDivide":
