@@ -5,6 +5,7 @@ Importing registers ``.dp`` on the frames of both libraries.
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING
 
 from dpframe.attach import AccessorConflictWarning, attach, register
@@ -28,21 +29,21 @@ from dpframe.errors import (
     RandomnessError,
 )
 from dpframe.frame import PrivateFrame
-from dpframe.functions import cut, to_datetime, to_numeric, where
-from dpframe.preview import Preview
 from dpframe.privacy.accountant import Accountant
 from dpframe.privacy.loss import Loss
 from dpframe.public import Public, public
-from dpframe.releases.answer import Release
-from dpframe.releases.load import load
-from dpframe.releases.mean_cov import MeanCov
-from dpframe.releases.scalar import ScalarRelease
-from dpframe.releases.tabular import TableRelease
 from dpframe.table import Table
 
 if TYPE_CHECKING:
     from dpframe.dialects.pandas.private import PrivatePandas
     from dpframe.dialects.polars.private import PrivatePolars
+    from dpframe.functions import cut, to_datetime, to_numeric, where
+    from dpframe.preview import Preview
+    from dpframe.releases.answer import Release
+    from dpframe.releases.load import load
+    from dpframe.releases.mean_cov import MeanCov
+    from dpframe.releases.scalar import ScalarRelease
+    from dpframe.releases.tabular import TableRelease
 
 __all__ = [
     "AccessorConflictWarning",
@@ -93,15 +94,26 @@ def __dir__() -> list[str]:
     return __all__
 
 
+_ROOMS = {
+    "MeanCov": "releases.mean_cov",
+    "Preview": "preview",
+    "PrivatePandas": "dialects.pandas.private",
+    "PrivatePolars": "dialects.polars.private",
+    "Release": "releases.answer",
+    "ScalarRelease": "releases.scalar",
+    "TableRelease": "releases.tabular",
+    "cut": "functions",
+    "load": "releases.load",
+    "to_datetime": "functions",
+    "to_numeric": "functions",
+    "where": "functions",
+}
+"""Where the names are that most imports do not need; no module is called as one."""
+
+
 def __getattr__(name: str) -> object:
-    """Load a dialect when its frames' class is first asked for."""
-    if name == "PrivatePandas":
-        from dpframe.dialects.pandas.private import PrivatePandas  # noqa: PLC0415
-
-        return PrivatePandas
-    if name == "PrivatePolars":
-        from dpframe.dialects.polars.private import PrivatePolars  # noqa: PLC0415
-
-        return PrivatePolars
-    msg = f"module 'dpframe' has no attribute {name!r}"
-    raise AttributeError(msg)
+    """Load what is not needed before a frame is attached when it is first asked for."""
+    if name not in _ROOMS:
+        msg = f"module 'dpframe' has no attribute {name!r}"
+        raise AttributeError(msg)
+    return getattr(importlib.import_module(f"dpframe.{_ROOMS[name]}"), name)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final, Generic, NoReturn, TypeVar, cast, 
 import pandas as pd
 import polars as pl
 
-from dpframe.accessor import PrivateNamespace
 from dpframe.declare import check_contributions, declare_bounds, declare_domain
 from dpframe.errors import NotAttachedError, ParameterTypeError
 from dpframe.frame import PrivateFrame, State
@@ -249,6 +248,8 @@ class RawNamespace(Generic[N]):
         )
 
     def __getattr__(self, name: str) -> NoReturn:
+        from dpframe.accessor import PrivateNamespace  # noqa: PLC0415 - a slow import
+
         if name.startswith("_") or not hasattr(PrivateNamespace, name):
             raise AttributeError(name)
         msg = f"This frame has no budget yet, so .dp.{name} cannot be released."
