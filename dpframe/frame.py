@@ -110,6 +110,12 @@ class State:
         """Whether one row is all that a privacy unit has, without a limit."""
         return self.privacy_unit is None or self.one_row
 
+    @property
+    def known(self) -> set[str]:
+        """The columns that something is known of: the unit's, and those declared."""
+        unit = () if self.privacy_unit is None else (self.privacy_unit,)
+        return {*unit, *self.bounds, *self.domain}
+
     def declare(
         self,
         *,

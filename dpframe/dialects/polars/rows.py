@@ -130,7 +130,7 @@ class RowVerbs(PolarsFrame):
         listed = expressions("with_columns", exprs, named_exprs)
         wide = self._wide("with_columns", listed)
         found = wide.outputs("with_columns")
-        kept = {name: name for name in self._types if name not in found.types}
+        kept = {name: name for name in self._state.known if name not in found.types}
         return self._derived(
             Step(
                 f"with_columns({_texts(listed)})",
