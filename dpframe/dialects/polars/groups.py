@@ -184,7 +184,7 @@ def aggregated(rows: Rows, keys: Keys, exprs: Sequence[pl.Expr]) -> Rows:
     return Rows(
         native=wide.native.select(*found.exprs, UNIT),
         types=found.types,
-        state=_after(rows.state, keys).after(Step(text, short)),
+        state=_after(rows.state, keys, Step(text, short)),
     )
 
 
@@ -195,10 +195,12 @@ def _one_zero(key: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     return pl.when(key == 0).then(pl.lit(0.0, dtype=dtype)).otherwise(key)
 
 
-def _after(state: State, keys: Keys) -> State:
+def _after(state: State, keys: Keys, step: Step) -> State:
     """Return the state of grouped rows: only keys taken as they are stay declared."""
     kept = replace(
-        carried(state, keys.sources), privacy_unit=keys.units[0], unit_visible=True
+        carried(state, keys.sources, step),
+        privacy_unit=keys.units[0],
+        unit_visible=True,
     )
     return kept if keys.others else replace(kept, one_row=True, max_rows=1)
 

@@ -67,7 +67,7 @@ def explode(
 
     types = tried("explode", rows.types, run)
     kept = {name: name for name in types if name not in columns}
-    state = carried(rows.state, kept).after(f"explode({name})")
+    state = carried(rows.state, kept, Step(f"explode({name})"))
     return Rows(native=run(rows.native), types=types, state=_several(state))
 
 
@@ -117,10 +117,10 @@ def unpivot(
         )
 
     types = tried("unpivot", rows.types, run)
-    state = carried(rows.state, {name: name for name in index})
     step = Step(f"unpivot({', '.join(on)}, index=[{', '.join(index)}])")
+    state = carried(rows.state, {name: name for name in index}, step)
     native = run(rows.native, UNIT).select(pl.selectors.by_name(*types), UNIT)
-    return Rows(native=native, types=types, state=_several(state.after(step)))
+    return Rows(native=native, types=types, state=_several(state))
 
 
 def unnest(

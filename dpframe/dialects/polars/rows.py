@@ -361,8 +361,7 @@ class RowVerbs(PolarsFrame):
         sources: Mapping[str, str],
     ) -> Self:
         """Return the frame with what was declared for columns taken as they are."""
-        state = carried(self._state, sources)
-        return self._made(native, state.after(step), types)
+        return self._made(native, carried(self._state, sources, step), types)
 
     def _names(
         self, verb: str, columns: Sequence[Any], *, strict: bool = True

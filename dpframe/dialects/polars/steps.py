@@ -26,7 +26,7 @@ from dpframe.proofs.polars.sample import sample_rows
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from dpframe.frame import State
+    from dpframe.frame import State, Step
     from dpframe.proofs.polars.proved import Proved
 
 
@@ -169,10 +169,11 @@ def check_names(names: Iterable[str]) -> None:
             raise ParameterError(msg)
 
 
-def carried(state: State, sources: Mapping[str, str]) -> State:
-    """Return the state with what was declared for columns taken as they are.
+def carried(state: State, sources: Mapping[str, str], step: Step) -> State:
+    """Return the state after a step that takes some columns as they are.
 
-    `sources` maps each such output to its column; all else is forgotten.
+    `sources` maps each such output to its column: what was declared for it stays, and
+    all else is forgotten.
     """
     bounds, domain, unit = state.bounds, state.domain, state.privacy_unit
     return replace(
@@ -186,6 +187,7 @@ def carried(state: State, sources: Mapping[str, str]) -> State:
         domain=MappingProxyType(
             {new: domain[old] for new, old in sources.items() if old in domain}
         ),
+        steps=(*state.steps, step),
     )
 
 
