@@ -618,6 +618,16 @@ def test_no_time_is_so_far_that_an_expression_fails(expr: pl.Expr) -> None:
     assert rows.select(prove(expr, schema=schema).runnable()).height == len(numbers)
 
 
+def test_times_off_the_calendar_are_kept_on_it_where_text_is_added_to_them() -> None:
+    ticks = pl.Series([0, 2**62], dtype=pl.Int64).cast(pl.Datetime("ms"))
+    rows = pl.DataFrame({"s": ["a", "b"], "t": ticks})
+    added = pl.sum_horizontal("s", "t")
+    with pytest.raises(PanicException):
+        rows.select(added)
+    proved = prove(added, schema=rows.schema).runnable()
+    assert rows.select(proved).height == 2
+
+
 def test_times_on_the_calendar_are_kept_as_they_are() -> None:
     days = [dt.date.min, dt.date(1970, 1, 1), dt.date(2024, 2, 29), dt.date.max, None]
     rows = pl.DataFrame({"d": days})
