@@ -19,7 +19,7 @@ from dpframe.proofs.pandas.kinds import is_missing, literal_kind
 from dpframe.proofs.pandas.recording import Recording, record_step
 from dpframe.proofs.pandas.rules import (
     TIMES,
-    comparable,
+    check_member,
     filler,
     fits_unit,
     kind_of,
@@ -253,9 +253,7 @@ def finder(
             raise NotProvedError(msg, step=step, hint="write fillna(value).")
     listed = [operand(key, step=step) for key in keys]
     for key in listed:
-        same = (kind_of(key) is Kind.BOOLEAN) is (column.kind is Kind.BOOLEAN)
-        if isinstance(key, Recording) or not comparable(column, key) or not same:
-            raise unsuited(step, column, key)
+        check_member(column, key, step=step)
     if column.kind is Kind.TEXT:
         places = {key: place for place, key in enumerate(listed)}
 

@@ -370,6 +370,19 @@ TICKS: Final = {"s": 1, **PER_SECOND}
 """Ticks of a second, by time unit."""
 
 
+def check_member(column: Recording, value: Any, *, step: str) -> None:
+    """Refuse a public value that a column's values cannot be looked up among.
+
+    Raises
+    ------
+    ParameterTypeError
+        If it is of another kind, or a column.
+    """
+    same = (kind_of(value) is Kind.BOOLEAN) is (column.kind is Kind.BOOLEAN)
+    if isinstance(value, Recording) or not comparable(column, value) or not same:
+        raise unsuited(step, column, value)
+
+
 def members(column: Recording, values: Sequence[Any]) -> Recording:
     """Record isin with public values of the column's kind."""
     step = f"{column.text}.isin({list(values)!r})"
@@ -378,9 +391,7 @@ def members(column: Recording, values: Sequence[Any]) -> Recording:
         if isinstance(value, Recording):
             msg = f"{step} looks for a column's values, which is not row-local."
             raise NotProvedError(msg, step=step, hint="write the values out.")
-        same = (kind_of(value) is Kind.BOOLEAN) is (column.kind is Kind.BOOLEAN)
-        if not comparable(column, value) or not same:
-            raise unsuited(step, column, value)
+        check_member(column, value, step=step)
 
     if column.kind in TIMES:  # pandas fails on columns that do not fit their unit
         unit = time_unit(column.dtype)

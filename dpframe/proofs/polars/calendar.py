@@ -9,7 +9,14 @@ from __future__ import annotations
 from functools import reduce
 from typing import Final
 
-from dpframe.proofs.polars.tree import Node, head, items, pairs, rewritten
+from dpframe.proofs.polars.tree import (
+    Node,
+    head,
+    items,
+    operation,
+    pairs,
+    rewritten,
+)
 
 _YEARS: Final = 98_000
 """Within the 100,000 years around 1970 that times are kept to."""
@@ -55,21 +62,21 @@ def _is_date(parts: list[Node]) -> Node:
         test
         for number, (low, high) in zip(numbers, _RANGES, strict=True)
         for test in (
-            _operator(number, "GtEq", _literal(low)),
-            _operator(number, "LtEq", _literal(high)),
+            operation(number, "GtEq", _literal(low)),
+            operation(number, "LtEq", _literal(high)),
         )
     ]
     year, month, day = numbers[:3]
     leap = _or(
-        _and(_divides(year, 4), _operator(_rest(year, 100), "NotEq", _literal(0))),
+        _and(_divides(year, 4), operation(_rest(year, 100), "NotEq", _literal(0))),
         _divides(year, 400),
     )
-    february = _operator(month, "Eq", _literal(2))
+    february = operation(month, "Eq", _literal(2))
     fits = _or(
-        _operator(day, "LtEq", _literal(28)),
-        _and(_operator(day, "LtEq", _literal(29)), _or(_not(february), leap)),
-        _and(_operator(day, "LtEq", _literal(30)), _not(february)),
-        _or(*(_operator(month, "Eq", _literal(number)) for number in _LONG)),
+        operation(day, "LtEq", _literal(28)),
+        _and(operation(day, "LtEq", _literal(29)), _or(_not(february), leap)),
+        _and(operation(day, "LtEq", _literal(30)), _not(february)),
+        _or(*(operation(month, "Eq", _literal(number)) for number in _LONG)),
     )
     return _and(*within, fits)
 
@@ -84,16 +91,12 @@ def _literal(number: int) -> Node:
     return {"Literal": {"Scalar": {"Int64": number}}}
 
 
-def _operator(left: Node, op: str, right: Node) -> Node:
-    return {"BinaryExpr": {"left": left, "op": op, "right": right}}
-
-
 def _and(*tests: Node) -> Node:
-    return reduce(lambda one, two: _operator(one, "And", two), tests)
+    return reduce(lambda one, two: operation(one, "And", two), tests)
 
 
 def _or(*tests: Node) -> Node:
-    return reduce(lambda one, two: _operator(one, "Or", two), tests)
+    return reduce(lambda one, two: operation(one, "Or", two), tests)
 
 
 def _not(test: Node) -> Node:
@@ -101,8 +104,8 @@ def _not(test: Node) -> Node:
 
 
 def _rest(number: Node, divisor: int) -> Node:
-    return _operator(number, "Modulus", _literal(divisor))
+    return operation(number, "Modulus", _literal(divisor))
 
 
 def _divides(number: Node, divisor: int) -> Node:
-    return _operator(_rest(number, divisor), "Eq", _literal(0))
+    return operation(_rest(number, divisor), "Eq", _literal(0))

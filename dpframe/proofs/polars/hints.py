@@ -11,11 +11,11 @@ _ACROSS: Final = (
     "It looks at other rows",
     "figures over rows are released: .dp.mean(...), .dp.histogram(...) and others.",
 )
+_PLACE: Final = "It depends on the order or the place of rows"
 _ORDER: Final = (
-    "It depends on the order or the place of rows",
+    _PLACE,
     "rows of a private frame have no order; derive columns from their own row.",
 )
-_PLACE: Final = "It depends on the order or the place of rows"
 _LAG: Final = (
     _PLACE,
     (

@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
-from dpframe.proofs.polars.tree import Node, head, items, pairs, reads, rewritten
+from dpframe.proofs.polars.tree import (
+    Node,
+    head,
+    items,
+    operation,
+    pairs,
+    reads,
+    rewritten,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -94,14 +102,14 @@ def _division(
     one = {"Literal": {"Scalar": {width: 1.0}}}
     right = pairs(before["BinaryExpr"])["right"]  # whole numbers have no signed zero
     safe = _unsigned(below, right, dtypes)
-    inverse = _binary(one, "TrueDivide", safe)
-    quotient = _binary(above, "Multiply", inverse)
+    inverse = operation(one, "TrueDivide", safe)
+    quotient = operation(above, "Multiply", inverse)
     if given["op"] == "TrueDivide":
         return quotient
     whole = {"Function": {"input": [quotient], "function": "Floor"}}
     if given["op"] == "FloorDivide":
         return whole
-    return _binary(above, "Minus", _binary(whole, "Multiply", below))
+    return operation(above, "Minus", operation(whole, "Multiply", below))
 
 
 def _telling(
@@ -128,10 +136,6 @@ def _without_sign(node: Node) -> Node:
 
 def _as_float(node: Node, width: str) -> Node:
     return {"Cast": {"expr": node, "dtype": {"Literal": width}, "options": "NonStrict"}}
-
-
-def _binary(left: Node, op: str, right: Node) -> Node:
-    return {"BinaryExpr": {"left": left, "op": op, "right": right}}
 
 
 def _is_text(cast: Node) -> bool:

@@ -150,6 +150,11 @@ def head(node: Node) -> tuple[str, Node]:
     return (node, None) if isinstance(node, str) else ("", None)
 
 
+def operation(left: Node, op: str, right: Node) -> Node:
+    """Return the node of an operator between two parts."""
+    return {"BinaryExpr": {"left": left, "op": op, "right": right}}
+
+
 def strip_names(node: Node) -> Node:
     """Return what is below the new names an expression was given."""
     name, body = head(node)
