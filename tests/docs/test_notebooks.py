@@ -23,7 +23,7 @@ def code(notebook: NotebookNode) -> list[NotebookNode]:
 
 
 def kinds(cell: NotebookNode) -> list[str]:
-    """Return the outputs of a cell; what is printed comes in as many pieces as it may."""
+    """Return the outputs of a cell; printed text may come in several pieces."""
     others = [o.output_type for o in cell.outputs if o.output_type != "stream"]
     streams = {f"stream {o.name}" for o in cell.outputs if o.output_type == "stream"}
     return sorted([*others, *streams])
