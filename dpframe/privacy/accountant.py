@@ -158,6 +158,40 @@ class Accountant:
         """What can still be charged."""
         return Loss(epsilon=self._total - self._state.spent)
 
+    @property
+    def lanes(self) -> tuple[str, ...]:
+        """The measures in which losses add up here: ``"epsilon"``, ``"rho"``, or both.
+
+        Each is a filter of its own; a charge needs one that still holds.
+        """
+        return ("epsilon",)
+
+    def settle(self, stated: Loss, scope: Scope = ROOT) -> Loss:
+        """Return the loss that a call's stated one means here: which noise it buys.
+
+        Parameters
+        ----------
+        stated : Loss
+            An epsilon or a rho, as the caller wrote it.
+        scope : Scope
+            Where it would be charged.
+
+        Returns
+        -------
+        Loss
+            An epsilon for pure noise, a rho for Gaussian noise.
+
+        Raises
+        ------
+        ParameterError
+            For a rho where only epsilons add up.
+        """
+        del scope
+        if stated.epsilon is None:
+            msg = "rho= needs a budget in rho or (epsilon, delta); this one is pure."
+            raise ParameterError(msg, hint="pass epsilon= instead.")
+        return stated
+
     def allows(self, *, epsilon: Amount) -> bool:
         """Tell whether a charge would be granted now; nothing is spent.
 

@@ -15,6 +15,7 @@ from typing import Any, Final, TypeAlias, cast
 import numpy as np
 
 from dpframe.errors import ParameterError, ParameterTypeError
+from dpframe.privacy.conversion import epsilon_of
 
 Amount: TypeAlias = "float | Fraction | Decimal | np.integer[Any] | np.floating[Any]"
 """What callers may write for a public amount; ints are included, Booleans are not."""
@@ -169,6 +170,30 @@ class Loss:
         """The loss without rounding, as in ``epsilon=3/10``."""
         return ", ".join(f"{name}={value}" for name, value in self._tracked().items())
 
+    @property
+    def as_rho(self) -> Fraction:
+        """The rho of zCDP that this loss implies, save for its own delta.
+
+        That of a pure loss is ``epsilon**2 / 2`` [1]_.
+
+        References
+        ----------
+        .. [1] Bun and Steinke (2016), Concentrated Differential Privacy, Prop. 1.4.
+        """
+        if self.rho is not None:
+            return self.rho
+        return (self.epsilon or Fraction(0)) ** 2 / 2
+
+    def share(self, part: Fraction) -> Loss:
+        """Return a part of the loss, of the same kind.
+
+        Examples
+        --------
+        >>> Loss(rho=Fraction(1, 2)).share(Fraction(1, 3)).exact
+        'rho=1/6'
+        """
+        return Loss(**{name: value * part for name, value in self._tracked().items()})
+
     def at(self, *, delta: Amount) -> Loss:
         """Return an ``(epsilon, delta)`` that this loss implies.
 
@@ -180,29 +205,42 @@ class Loss:
         Returns
         -------
         Loss
-            With `epsilon` and `delta`.
+            With `epsilon`, rounded up, and `delta`.
 
         Privacy
         -------
-        A pure ε-DP loss is (ε, δ)-DP for every δ.
+        A pure ε-DP loss is (ε, δ)-DP for every δ. A rho is converted tightly: by the
+        best order of Rényi divergence [1]_. Where both are tracked the smaller
+        epsilon is returned.
 
         Raises
         ------
         ParameterError
-            If `delta` is out of range or below the loss's own, or the loss has no
-            epsilon.
+            If `delta` is out of range, or what the loss itself fails with leaves
+            nothing of it.
+
+        References
+        ----------
+        .. [1] Canonne, Kamath and Steinke (2020), The Discrete Gaussian for
+           Differential Privacy, Prop. 12.
+
+        Examples
+        --------
+        >>> round(float(Loss(rho=Fraction(1, 2)).at(delta=1e-3)), 3)
+        3.537
         """
         given = exact_amount(delta, what="delta")
         if given >= 1:
             msg = f"delta must be less than 1, not {decimal_text(given)}."
             raise ParameterError(msg)
-        if self.epsilon is None:
-            msg = f"a loss of {self} has no epsilon of its own."
+        rest = given - (self.delta or 0)
+        if rest < 0 or (rest == 0 and self.epsilon is None):
+            msg = f"a loss of {self} says nothing about a delta this small."
             raise ParameterError(msg)
-        if self.delta is not None and given < self.delta:
-            msg = f"a loss of {self} says nothing about a smaller delta."
-            raise ParameterError(msg)
-        return Loss(epsilon=self.epsilon, delta=given)
+        implied = [] if self.epsilon is None else [self.epsilon]
+        if self.rho is not None and rest:
+            implied.append(epsilon_of(self.rho, rest))
+        return Loss(epsilon=min(implied), delta=given)
 
 
 def stated_loss(*, epsilon: object, rho: object, allow_weak: object) -> Loss:
@@ -214,20 +252,22 @@ def stated_loss(*, epsilon: object, rho: object, allow_weak: object) -> Loss:
         If none or both are given, or one is not a number, or `allow_weak` is not
         a bool.
     ParameterError
-        If the amount is out of range, or `epsilon` is above 50 without
-        `allow_weak`.
+        If the amount is out of range, or `epsilon` is above 50, or `rho` above what
+        that is, without `allow_weak`.
     """
     _exactly_one(epsilon=epsilon, rho=rho)
     weak = flag(allow_weak, what="allow_weak")
+    name, given, most = "epsilon", epsilon, Fraction(WEAK)
     if epsilon is None:
-        return Loss(rho=exact_amount(rho, what="rho"))
-    amount = exact_amount(epsilon, what="epsilon")
-    if amount > WEAK and not weak:
-        msg = f"epsilon={decimal_text(amount)} is above {WEAK} and protects nobody."
+        name, given, most = "rho", rho, Fraction(WEAK) ** 2 / 2
+    amount = exact_amount(given, what=name)
+    if amount > most and not weak:
+        limit = decimal_text(most)
+        msg = f"{name}={decimal_text(amount)} is above {limit} and protects nobody."
         raise ParameterError(
-            msg, hint=f"pass epsilon={WEAK} or less, or allow_weak=True if it is meant."
+            msg, hint=f"pass {name}={limit} or less, or allow_weak=True if it is meant."
         )
-    return Loss(epsilon=amount)
+    return Loss(**{name: amount})
 
 
 def requested_loss(
