@@ -14,7 +14,7 @@ import dpframe.errors
 from dpframe.noise import DiscreteLaplace, MaxNorm
 
 PACKAGE = Path(dpframe.errors.__file__).parent
-SAMPLING = ["randomness", "geometric", "brackets", "choice", "max_norm"]
+SAMPLING = ["randomness", "bernoulli", "geometric", "brackets", "choice", "max_norm"]
 GENERATORS = {"random", "numpy.random", "secrets"}
 
 
