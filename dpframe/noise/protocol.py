@@ -25,8 +25,8 @@ class Noise(Protocol):
         ...
 
     @property
-    def scale(self) -> Fraction:
-        """Sensitivity over epsilon, in grid units."""
+    def scale(self) -> Fraction | float:
+        """The law's scale, in grid units: that of Laplace noise, or sigma."""
         ...
 
     @property

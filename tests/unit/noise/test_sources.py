@@ -11,10 +11,20 @@ import numpy as np
 import pytest
 
 import dpframe.errors
-from dpframe.noise import DiscreteLaplace, MaxNorm
+from dpframe.noise import DiscreteGaussian, DiscreteLaplace, MaxNorm
 
 PACKAGE = Path(dpframe.errors.__file__).parent
-SAMPLING = ["randomness", "bernoulli", "geometric", "brackets", "choice", "max_norm"]
+SAMPLING = [
+    "randomness",
+    "bernoulli",
+    "geometric",
+    "decay",
+    "brackets",
+    "choice",
+    "max_norm",
+    "gaussian",
+]
+INTEGERS = {"isqrt"}  # what math computes without a float
 GENERATORS = {"random", "numpy.random", "secrets"}
 
 
@@ -51,7 +61,14 @@ def uses_floats(source: str) -> bool:
                 return True
         if isinstance(node, ast.Attribute) and node.attr.startswith("float"):
             return True
-    return bool({"math", "cmath"} & imported(tree))
+        if isinstance(node, ast.ImportFrom) and node.module == "math":
+            if {alias.name for alias in node.names} - INTEGERS:
+                return True
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            names = imported(node)
+            if {"math", "cmath"} & names:
+                return True
+    return False
 
 
 @pytest.mark.parametrize(
@@ -71,7 +88,14 @@ def test_the_scan_sees_other_randomness(source: str) -> None:
 
 @pytest.mark.parametrize(
     "source",
-    ["x < 0.5", "np.exp(x)", "import math", "float(x)", "x.astype(np.float32)"],
+    [
+        "x < 0.5",
+        "np.exp(x)",
+        "import math",
+        "from math import isqrt, sqrt",
+        "float(x)",
+        "x.astype(np.float32)",
+    ],
 )
 def test_the_scan_sees_floats(source: str) -> None:
     assert uses_floats(source)
@@ -98,4 +122,5 @@ def test_noise_needs_no_other_generator(monkeypatch: pytest.MonkeyPatch) -> None
             if callable(getattr(module, name)) and name[0].islower():
                 monkeypatch.setattr(module, name, fail)
     assert DiscreteLaplace(scale=Fraction(9)).sample(1000).shape == (1000,)
+    assert DiscreteGaussian(sigma2=Fraction(9)).sample(1000).shape == (1000,)
     assert MaxNorm(dimension=3, scale=Fraction(9)).sample(3).shape == (3,)
