@@ -39,8 +39,10 @@ class RecordedBlock:
         Figures by cell before and after noise, in grid units.
     sensitivity : int
         By how much one privacy unit can change them, in the law's norm.
-    epsilon, scale : Fraction
-        The block's share of the loss, and the noise scale in grid units.
+    epsilon : Fraction
+        The block's share of the loss.
+    scale : Fraction or float
+        The noise scale in grid units.
     """
 
     law: str
@@ -48,7 +50,7 @@ class RecordedBlock:
     noisy: tuple[tuple[int, ...], ...]
     sensitivity: int
     epsilon: Fraction
-    scale: Fraction
+    scale: Fraction | float
 
 
 @dataclass(frozen=True, kw_only=True)
