@@ -89,7 +89,8 @@ def random_bytes(size: int) -> bytes:
         algorithms,
     )
 
-    key, nonce = _system_bytes(32), _system_bytes(16)
+    # The first four bytes count blocks, and a count that runs over is refused.
+    key, nonce = _system_bytes(32), bytes(4) + _system_bytes(12)
     blank = _BLANK[:size] if size <= len(_BLANK) else bytes(size)
     return Cipher(algorithms.ChaCha20(key, nonce), mode=None).encryptor().update(blank)
 

@@ -54,6 +54,18 @@ def test_random_bytes_come_in_the_size_asked_for(size: int) -> None:
     assert len(randomness.random_bytes(size)) == size
 
 
+@pytest.mark.parametrize("size", [65537, 3_000_000])
+def test_no_key_and_nonce_make_a_stream_run_out(
+    monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    # Had the count of blocks begun at random, four such bytes would let it run over.
+    urandom = os.urandom
+    monkeypatch.setattr(
+        "os.urandom", lambda wanted: b"\xff" * 16 + urandom(wanted - 16)
+    )
+    assert len(randomness.random_bytes(size)) == size
+
+
 @pytest.mark.parametrize("size", [64, 65536, 65537, 3_000_000])
 def test_two_draws_of_random_bytes_differ(size: int) -> None:
     assert randomness.random_bytes(size) != randomness.random_bytes(size)
