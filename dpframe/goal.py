@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpframe.outlook import Outlook
+    from dpframe.privacy.accountant import Accountant
+    from dpframe.privacy.scope import Scope
     from dpframe.values import ColumnType
 
 _STEP: Final = Fraction(1, 10**6)
@@ -58,8 +60,25 @@ class Goal:
     rows: Any = None
     allow_weak: Any = False
 
-    def query(self, plan: Callable[[Loss], Q]) -> Q:
+    def query(
+        self,
+        plan: Callable[[Loss], Q],
+        accountant: Accountant,
+        scope: Scope,
+        *,
+        pure: bool = False,
+    ) -> Q:
         """Plan at the loss asked for, or at the smallest that is accurate enough.
+
+        Parameters
+        ----------
+        plan : callable
+            From a loss to a planned release. An epsilon plans pure noise, a rho
+            Gaussian noise.
+        accountant, scope
+            Who would pay and where: that decides which noise a loss buys.
+        pure : bool, default False
+            Whether the release has pure noise alone.
 
         Raises
         ------
@@ -77,8 +96,35 @@ class Goal:
         confidence = checked_confidence(self.confidence)
         rows = checked_rows(self.rows)
         if loss is not None:
-            return plan(loss)
+            return plan(settled(loss, accountant, scope, pure=pure))
         return _smallest(plan, self.within, confidence, rows)
+
+
+def settled(
+    stated: Loss, accountant: Accountant, scope: Scope, *, pure: bool = False
+) -> Loss:
+    """Return the loss that a call's stated one means: which noise it buys.
+
+    Parameters
+    ----------
+    stated : Loss
+        An epsilon or a rho, as the caller wrote it.
+    accountant, scope
+        Who would pay and where.
+    pure : bool, default False
+        Whether the release has pure noise alone.
+
+    Raises
+    ------
+    ParameterError
+        For a rho where only pure losses add up, or which the release has no noise for.
+    """
+    if not pure:
+        return accountant.settle(stated, scope)
+    if stated.epsilon is None:
+        msg = "rho= buys Gaussian noise, and this release has pure noise alone."
+        raise ParameterError(msg, hint="pass epsilon= instead.")
+    return stated
 
 
 def checked_confidence(confidence: object) -> float:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from fractions import Fraction
+from functools import reduce
+from operator import add
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -19,7 +20,6 @@ from dpframe.engines.local import evaluate
 from dpframe.noise import DiscreteLaplace, MaxNorm
 from dpframe.noise.randomness import is_private
 from dpframe.privacy.accountant import Event
-from dpframe.privacy.loss import Loss
 from dpframe.provenance import Provenance
 from dpframe.tally import Tally, by_name
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from dpframe.frame import PrivateFrame
     from dpframe.noise import Noise
     from dpframe.outlook import Outlook
+    from dpframe.privacy.loss import Loss
     from dpframe.tally import Distinct
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -52,15 +53,15 @@ class Block:
         calibrated to a max-norm sensitivity.
     row_sensitivity : int
         The largest such norm of what one full row adds, in grid units.
-    epsilon : Fraction
-        This block's share of the loss.
+    loss : Loss
+        This block's share of what the query costs.
     """
 
     start: int = 0
     stop: int = 1
     law: str = LAPLACE
     row_sensitivity: int = 1
-    epsilon: Fraction
+    loss: Loss
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +91,10 @@ class Part:
 
     def noise(self, block: Block) -> Noise:
         """Return the noise that makes a block private at its share of the loss."""
-        scale = self.sensitivity(block) / block.epsilon
+        if block.loss.epsilon is None:
+            msg = f"{block.law} noise is for a loss in epsilon, not for {block.loss}"
+            raise ValueError(msg)
+        scale = self.sensitivity(block) / block.loss.epsilon
         if block.law == MAX_NORM:
             return MaxNorm(dimension=block.stop - block.start, scale=scale)
         return DiscreteLaplace(scale=scale)
@@ -128,8 +132,8 @@ class Query(Generic[R]):
     def __post_init__(self) -> None:
         """Refuse columns of two types, and blocks that spend more than the cost."""
         by_name(c for p in self.parts for c in p.statistic.columns.values())
-        spent = sum((b.epsilon for p in self.parts for b in p.blocks), Fraction(0))
-        if self.cost != Loss(epsilon=spent):
+        losses = [block.loss for part in self.parts for block in part.blocks]
+        if reduce(add, losses) != self.cost:
             msg = f"the blocks of {self.mechanism} do not add up to its cost"
             raise ValueError(msg)
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from dpframe.measure import Part, Query
     from dpframe.noise import Noise
+    from dpframe.privacy.loss import Loss
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -39,8 +40,8 @@ class RecordedBlock:
         Figures by cell before and after noise, in grid units.
     sensitivity : int
         By how much one privacy unit can change them, in the law's norm.
-    epsilon : Fraction
-        The block's share of the loss.
+    loss : Loss
+        The block's share of what the release costs.
     scale : Fraction or float
         The noise scale in grid units.
     """
@@ -49,7 +50,7 @@ class RecordedBlock:
     exact: tuple[tuple[int, ...], ...]
     noisy: tuple[tuple[int, ...], ...]
     sensitivity: int
-    epsilon: Fraction
+    loss: Loss
     scale: Fraction | float
 
 
@@ -148,7 +149,7 @@ def _recorded(part: Part, exact: Array, noisy: Array) -> RecordedPart:
             exact=_whole(exact[:, block.start : block.stop]),
             noisy=_whole(noisy[:, block.start : block.stop]),
             sensitivity=part.sensitivity(block),
-            epsilon=block.epsilon,
+            loss=block.loss,
             scale=part.noise(block).scale,
         )
         for block in part.blocks

@@ -44,15 +44,17 @@ class Grouped(Runner[N]):
     def __init__(
         self,
         frame: PrivateFrame,
-        run: Callable[[Callable[[Loss], Query[Any]], Goal | Loss], Any],
+        run: Callable[..., Any],
         cells: Cells,
     ) -> None:
         super().__init__(frame)
         self._run_query = run
         self._cells = cells
 
-    def _run(self, plan: Callable[[Loss], Query[R]], goal: Goal | Loss) -> R:
-        return self._run_query(plan, goal)
+    def _run(
+        self, plan: Callable[[Loss], Query[R]], goal: Goal | Loss, *, pure: bool = False
+    ) -> R:
+        return self._run_query(plan, goal, pure=pure)
 
     def _plan(self, kind: str, **arguments: Any) -> Any:
         return partial(grouped, self._frame, cells=self._cells, kind=kind, **arguments)

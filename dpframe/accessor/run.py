@@ -13,7 +13,7 @@ from typing import (
     overload,
 )
 
-from dpframe.goal import Goal, checked_rows
+from dpframe.goal import Goal, checked_rows, settled
 from dpframe.measure import release
 from dpframe.preview import Preview
 
@@ -32,9 +32,22 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def planned(plan: Callable[[Loss], Query[R]], goal: Goal | Loss) -> Query[R]:
-    """Plan at a stated loss, or at the one that reaches a goal."""
-    return goal.query(plan) if isinstance(goal, Goal) else plan(goal)
+def planned(
+    frame: PrivateFrame,
+    plan: Callable[[Loss], Query[R]],
+    goal: Goal | Loss,
+    *,
+    pure: bool,
+) -> Query[R]:
+    """Plan at a stated loss, or at the one that reaches a goal.
+
+    `pure` tells that the release has pure noise alone, whatever the budget offers.
+    """
+    state = frame.private_state
+    accountant, scope = state.accountant, state.scope
+    if isinstance(goal, Goal):
+        return goal.query(plan, accountant, scope, pure=pure)
+    return plan(settled(goal, accountant, scope, pure=pure))
 
 
 class Runner(Generic[N]):
@@ -49,8 +62,10 @@ class Runner(Generic[N]):
         offered = [name for name in dir(type(self)) if not name.startswith("_")]
         return f"{type(self).__name__}({', '.join(offered)})"
 
-    def _run(self, plan: Callable[[Loss], Query[R]], goal: Goal | Loss) -> R:
-        return release(self._frame, planned(plan, goal))
+    def _run(
+        self, plan: Callable[[Loss], Query[R]], goal: Goal | Loss, *, pure: bool = False
+    ) -> R:
+        return release(self._frame, planned(self._frame, plan, goal, pure=pure))
 
 
 class Previewer(Runner[N]):
@@ -58,9 +73,12 @@ class Previewer(Runner[N]):
 
     __slots__ = ()
 
-    def _run(self, plan: Callable[[Loss], Query[R]], goal: Goal | Loss) -> R:
+    def _run(
+        self, plan: Callable[[Loss], Query[R]], goal: Goal | Loss, *, pure: bool = False
+    ) -> R:
         rows = checked_rows(goal.rows) if isinstance(goal, Goal) else None
-        preview = Preview(self._frame, planned(plan, goal), rows=rows)
+        query = planned(self._frame, plan, goal, pure=pure)
+        preview = Preview(self._frame, query, rows=rows)
         return cast("R", preview)  # `previewed` gives the method its honest type
 
 

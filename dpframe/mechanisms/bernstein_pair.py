@@ -18,9 +18,9 @@ from dpframe.tally import COARSE, Tally, shares
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from fractions import Fraction
 
     from dpframe.mechanisms.inputs import Clipped
+    from dpframe.privacy.loss import Loss
     from dpframe.tally import Contribution
 
 PAIR: Final = 2
@@ -30,7 +30,7 @@ _MONOMIALS: Final = ((), (0,), (1,), (2,), (3,), (0, 2), (0, 3), (1, 2), (1, 3))
 
 
 def bernstein_part(
-    columns: Sequence[Clipped], *, contribution: Contribution, epsilon: Fraction
+    columns: Sequence[Clipped], *, contribution: Contribution, loss: Loss
 ) -> Part:
     """Return the nine cells of two columns, one after the other, and their noise.
 
@@ -52,7 +52,7 @@ def bernstein_part(
         outputs=outputs,
         contribution=contribution,
     )
-    block = Block(stop=len(outputs), row_sensitivity=COARSE**2, epsilon=epsilon)
+    block = Block(stop=len(outputs), row_sensitivity=COARSE**2, loss=loss)
     return Part(statistic=tally, blocks=(block,))
 
 

@@ -18,7 +18,6 @@ from dpframe.mechanisms.inputs import (
     chosen,
     listed_columns,
     max_groups,
-    pure_epsilon,
     row_contribution,
     typed,
     unit_contribution,
@@ -67,7 +66,7 @@ class Count:
         """The number line of counts."""
         return COUNT
 
-    def part(self, axes: tuple[Axis, ...], *, other: bool, epsilon: Fraction) -> Part:
+    def part(self, axes: tuple[Axis, ...], *, other: bool, loss: Loss) -> Part:
         """Return the counts by cell."""
         tally = Tally(
             axes=axes,
@@ -75,7 +74,7 @@ class Count:
             present=self.present,
             contribution=self.contribution,
         )
-        return Part(statistic=tally, blocks=(Block(epsilon=epsilon),))
+        return Part(statistic=tally, blocks=(Block(loss=loss),))
 
     def figures(self, noisy: Array, part: Part, *, name: str) -> Figures:
         """Return counts rounded to whole rows, at least 0."""
@@ -147,8 +146,8 @@ def n_unique(
         itself = state.unit_visible and names == (state.privacy_unit,)
         limit = 1 if itself else max_groups(frame)
         contribution = Contribution(per=Per.UNITS, limit=limit, salt=state.salt)
-    blocks = (Block(epsilon=pure_epsilon(loss)),)
-    part = Part(statistic=Distinct(keys=keys, contribution=contribution), blocks=blocks)
+    distinct = Distinct(keys=keys, contribution=contribution)
+    part = Part(statistic=distinct, blocks=(Block(loss=loss),))
     title = f"distinct values of {enumeration([key.name for key in keys])}"
 
     def finish(measured: Measured) -> ScalarRelease[Any]:

@@ -32,27 +32,10 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from dpframe.frame import PrivateFrame
-    from dpframe.privacy.loss import Loss
     from dpframe.values import Bounds, ColumnType
 
 
 _SEVERAL: Final = ".dp.agg(...) or .dp.mean_cov([...])"
-
-
-def pure_epsilon(loss: Loss) -> Fraction:
-    """Return the epsilon of a loss that pure noise can spend.
-
-    Raises
-    ------
-    ParameterError
-        For a rho: this budget is pure epsilon.
-    """
-    if loss.epsilon is None:
-        msg = (
-            "rho= needs a budget in rho or (epsilon, delta); this one is pure epsilon."
-        )
-        raise ParameterError(msg, hint="pass epsilon= instead.")
-    return loss.epsilon
 
 
 def chosen(word: object, *, among: Sequence[str], what: str) -> str:

@@ -28,7 +28,6 @@ from dpframe.mechanisms.inputs import (
     clipped,
     listed_columns,
     mapping_of,
-    pure_epsilon,
     row_contribution,
 )
 from dpframe.noise import DiscreteLaplace
@@ -93,11 +92,11 @@ def mean_cov(
         rows = _ball(frame, names, given, norm=shape, radius=radius)
         reach = COARSE if shape == "l1" else math.isqrt(len(names) * COARSE**2)
     layout = _layout(rows)
-    contribution, epsilon = row_contribution(frame), pure_epsilon(loss)
+    contribution = row_contribution(frame)
     if how == "bernstein":
-        part = bernstein_part(box, contribution=contribution, epsilon=epsilon)
+        part = bernstein_part(box, contribution=contribution, loss=loss)
     else:
-        part = _part(rows, how, reach, contribution=contribution, epsilon=epsilon)
+        part = _part(rows, how, reach, contribution=contribution, loss=loss)
     laws = tuple(part.noise(block) for block in part.blocks)
 
     def finish(measured: Measured) -> MeanCov[Any]:
@@ -224,7 +223,7 @@ def _part(
     reach: int,
     *,
     contribution: Contribution,
-    epsilon: Fraction,
+    loss: Loss,
 ) -> Part:
     """Return the moments and their noise; `reach` bounds a row's L1 norm."""
     size = len(rows.columns) if isinstance(rows, Ball) else len(rows)
@@ -252,9 +251,7 @@ def _part(
             msg = f"{size} columns have {len(outputs)} moments; at most {MOST_FIGURES}."
             raise ParameterError(msg)
         blocks = (
-            Block(
-                stop=len(outputs), law=MAX_NORM, row_sensitivity=square, epsilon=epsilon
-            ),
+            Block(stop=len(outputs), law=MAX_NORM, row_sensitivity=square, loss=loss),
         )
     else:
         if method == "dwork":
@@ -276,7 +273,7 @@ def _part(
                 stop=stop,
                 law=LAPLACE,
                 row_sensitivity=reach**power,
-                epsilon=epsilon * share,
+                loss=loss.share(share),
             )
             for power, (start, stop, share) in enumerate(
                 zip((0, *ends[:-1]), ends, shares, strict=True)

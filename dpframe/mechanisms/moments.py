@@ -101,7 +101,7 @@ class Bernstein:
         """The bounds' width, on the column's number line."""
         return float(self.quantity.unit * self.quantity.high)
 
-    def part(self, axes: tuple[Axis, ...], *, other: bool, epsilon: Fraction) -> Part:
+    def part(self, axes: tuple[Axis, ...], *, other: bool, loss: Loss) -> Part:
         """Return the sums by cell, all with the same noise."""
         top = self.quantity.high
         if self.degree == 1:
@@ -116,9 +116,7 @@ class Bernstein:
             outputs=outputs,
             contribution=self.contribution,
         )
-        block = Block(
-            stop=self.degree + 1, row_sensitivity=self.row_sum, epsilon=epsilon
-        )
+        block = Block(stop=self.degree + 1, row_sensitivity=self.row_sum, loss=loss)
         return Part(statistic=tally, blocks=(block,))
 
     def noise(self, part: Part) -> DiscreteLaplace:
@@ -215,9 +213,9 @@ class Moment:
         plain = column.kind is Kind.DECIMAL and self.measure.kind is Kind.FLOAT
         return 10.0**-column.scale if plain else 1.0
 
-    def part(self, axes: tuple[Axis, ...], *, other: bool, epsilon: Fraction) -> Part:
+    def part(self, axes: tuple[Axis, ...], *, other: bool, loss: Loss) -> Part:
         """Return the Bernstein sums."""
-        return self.sums.part(axes, other=other, epsilon=epsilon)
+        return self.sums.part(axes, other=other, loss=loss)
 
     def figures(self, noisy: Array, part: Part, *, name: str) -> Figures:
         """Return the measure by cell, clamped to its public range."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dpframe.measure import Query
-from dpframe.mechanisms.inputs import pure_epsilon
 from dpframe.outlook import Outlook
 from dpframe.releases.scalar import ScalarRelease
 
@@ -40,7 +39,7 @@ def scalar_query(
     title : str
         The release in words.
     """
-    part = statistic.part((), other=False, epsilon=pure_epsilon(loss))
+    part = statistic.part((), other=False, loss=loss)
 
     def finish(measured: Measured) -> ScalarRelease[Any]:
         return ScalarRelease(

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
     from dpframe.measure import Part
     from dpframe.outlook import ErrorLaw
+    from dpframe.privacy.loss import Loss
     from dpframe.releases.figures import Figures
     from dpframe.releases.intervals import Sampling
     from dpframe.tally import Axis
@@ -31,7 +30,7 @@ class Statistic(Protocol):
         """The number line of its values."""
         ...
 
-    def part(self, axes: tuple[Axis, ...], *, other: bool, epsilon: Fraction) -> Part:
+    def part(self, axes: tuple[Axis, ...], *, other: bool, loss: Loss) -> Part:
         """Return what to sum, and its noise at this loss."""
         ...
 

@@ -83,7 +83,7 @@ class Sum:
         """The number line of the sum."""
         return sum_line(self.quantity.column)
 
-    def part(self, axes: tuple[Axis, ...], *, other: bool, epsilon: Fraction) -> Part:
+    def part(self, axes: tuple[Axis, ...], *, other: bool, loss: Loss) -> Part:
         """Return the sums by cell."""
         tally = Tally(
             axes=axes,
@@ -92,7 +92,7 @@ class Sum:
             monomials=((0,),),
             contribution=self.contribution,
         )
-        block = Block(row_sensitivity=self.quantity.reach, epsilon=epsilon)
+        block = Block(row_sensitivity=self.quantity.reach, loss=loss)
         return Part(statistic=tally, blocks=(block,))
 
     def figures(self, noisy: Array, part: Part, *, name: str) -> Figures:

@@ -6,12 +6,13 @@ A row lies in one cell only, so every cell may have noise at the full loss
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from dpframe.measure import Query
 from dpframe.mechanisms.cells import one_axis, product_axes, table_cells
 from dpframe.mechanisms.counts import Count
-from dpframe.mechanisms.inputs import listed_columns, pure_epsilon
+from dpframe.mechanisms.inputs import listed_columns
 from dpframe.mechanisms.moments import Moment
 from dpframe.mechanisms.sums import Sum
 from dpframe.outlook import Outlook
@@ -53,9 +54,9 @@ def table_query(
         Measures that are read off the same sums; the groups share the loss equally.
     """
     cells.check_measures(list(measures))
-    epsilon = pure_epsilon(loss) / len(groups)
+    each = loss.share(Fraction(1, len(groups)))
     parts = tuple(
-        measures[group[0]].part(cells.axes, other=cells.other, epsilon=epsilon)
+        measures[group[0]].part(cells.axes, other=cells.other, loss=each)
         for group in groups
     )
     place = {name: i for i, group in enumerate(groups) for name in group}

@@ -167,7 +167,7 @@ def public(seen: Record) -> tuple[Any, ...]:
                 (
                     b.law,
                     b.sensitivity,
-                    b.epsilon,
+                    b.loss,
                     b.scale,
                     len(b.exact),
                     len(b.exact[0]),
