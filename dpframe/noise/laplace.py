@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpframe.errors import ParameterError
-from dpframe.noise.brackets import DIGITS, context
+from dpframe.noise.brackets import DIGITS, context, exponential
 from dpframe.noise.geometric import digits_of, geometric
 from dpframe.noise.quantiles import as_decimal, miss_per_cell, rounded_up
 
@@ -125,6 +125,42 @@ class DiscreteLaplace:
         level = up.divide(2, up.multiply(up.add(self._power(1), 1), miss))
         bound = up.multiply(up.ln(level), as_decimal(scale, up))
         return max(0, int(up.to_integral_value(up.subtract(bound, 1))))
+
+    def upper_quantile(self, miss: Fraction) -> int:
+        """Value that a draw reaches with a probability of at most `miss`.
+
+        Parameters
+        ----------
+        miss : Fraction
+            In ``(0, 1)``.
+
+        Returns
+        -------
+        int
+            The smallest k of at least 0, in grid units, with P(z >= k) at most
+            `miss`; P(z >= k) is ``a**k / (1 + a)`` for such k.
+        """
+        scale = self.scale
+        up = context(DIGITS + len(str(int(scale))), ROUND_CEILING)
+        level = up.divide(
+            1, up.multiply(up.add(self._power(1), 1), as_decimal(miss, up))
+        )
+        bound = up.multiply(up.ln(level), as_decimal(scale, up))
+        found = max(0, int(up.to_integral_value(bound)))
+        while not self._is_within(found, miss):
+            found += 1
+        while found > 0 and self._is_within(found - 1, miss):
+            found -= 1
+        return found
+
+    def _is_within(self, value: int, miss: Fraction) -> bool:
+        """Whether P(z >= value) is surely at most `miss`."""
+        rate = 1 / self.scale
+        digits = DIGITS + len(str(int(self.scale)))
+        up, down = context(digits, ROUND_CEILING), context(digits, ROUND_FLOOR)
+        above = exponential(value * rate, digits)[1]
+        below = exponential(rate, digits)[0]
+        return up.divide(above, down.add(below, 1)) <= as_decimal(miss, down)
 
     def _power(self, steps: int) -> Decimal:
         """``a**steps`` to some 60 digits beyond those of the scale."""

@@ -164,3 +164,30 @@ def test_equal_bytes_give_equal_noise() -> None:
 
     assert sample() == sample()
     assert sample() != law(10).sample(100).tolist()
+
+
+@pytest.mark.parametrize(
+    "scale", [*SCALES, Fraction(1, 50), Fraction(10**9, 7), Fraction(10**24)]
+)
+@pytest.mark.parametrize(
+    "miss", [Fraction(2, 3), Fraction(1, 3), Fraction(1, 1000), Fraction(1, 7 * 10**9)]
+)
+def test_the_upper_quantile_is_the_smallest_value_that_is_rarely_reached(
+    scale: Fraction, miss: Fraction
+) -> None:
+    found = law(scale).upper_quantile(miss)
+    with localcontext() as arithmetic:
+        arithmetic.prec = 120
+        rate = Decimal(scale.denominator) / Decimal(scale.numerator)
+
+        def reached(value: int) -> Decimal:
+            return (-value * rate).exp() / (1 + (-rate).exp())
+
+        most = Decimal(miss.numerator) / Decimal(miss.denominator)
+        assert reached(found) <= most
+        assert found == 0 or reached(found - 1) > most
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 10**11), Fraction(1, 10**300)])
+def test_noise_that_is_hardly_there_reaches_nothing_above_zero(scale: Fraction) -> None:
+    assert law(scale).upper_quantile(Fraction(1, 10**300)) == 1
