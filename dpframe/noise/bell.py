@@ -38,6 +38,8 @@ def variance(sigma2: Fraction) -> Decimal:
         if sigma2 >= _SMOOTH:
             # By Poisson summation, less by no more than exp(-5000) of it.
             return largest
+        if 2 * _FAR * sigma2 < 1:
+            return Decimal(1 - _FAR).exp()
         terms = list(_terms(sigma2, 1))
         squares = sum(
             (number * number * term for number, term in enumerate(terms, start=1)),

@@ -62,12 +62,9 @@ def survives(
     """
     whole, rest = divmod(coins.count, _BYTE)
     fell = coins.throw(len(octets))
-    result = np.ones(len(octets), dtype=np.bool_)
-    for place in range(coins.count):
-        byte, bit = divmod(place, _BYTE)
-        unset = octets[:, byte] & np.uint8(1 << bit) == 0
-        unset |= fell[place]
-        result &= unset
+    rows = np.ascontiguousarray(octets[:, : whole + 1].T)
+    asked = np.unpackbits(rows, axis=0, count=coins.count, bitorder="little")
+    result = (fell[:-1] >= asked.view(np.bool_)).all(axis=0)
     above = octets[:, whole] >> np.uint8(rest) != 0
     above |= (octets[:, whole + 1 :] != 0).any(axis=1)
     result &= ~above | fell[-1]

@@ -149,6 +149,24 @@ def test_a_tail_beyond_all_floats_is_no_zero(sigma2: Fraction) -> None:
     assert 0 < bell.tail(sigma2, 10**60) <= bell.tail(sigma2, limits[1])
 
 
+@pytest.mark.parametrize("sigma2", [Fraction(1, 10**9), Fraction(1, 10**400)])
+def test_a_sigma_near_zero_has_figures(sigma2: Fraction) -> None:
+    noise = law(sigma2)
+    assert noise.sample(3).tolist() == [0, 0, 0]
+    assert (noise.variance, noise.tail(0), noise.accuracy(0.999, 10)) == (
+        5e-324,
+    ) * 2 + (0,)
+
+
+def test_a_sigma_beyond_floats_has_figures() -> None:
+    noise = law(10**800)
+    assert noise.sample(2).dtype == object
+    assert (noise.scale, noise.variance) == (math.inf, math.inf)
+    assert noise.tail(10**380) == 1
+    assert 0 < noise.tail(2 * 10**400) - 0.0455 < 0.0001
+    assert noise.accuracy(0.95) // 10**390 == 19599639845
+
+
 @pytest.mark.parametrize("sigma2", [*SQUARES, *LARGE])
 def test_tails_fall(sigma2: Fraction) -> None:
     sigma = max(1, math.isqrt(int(sigma2)))
