@@ -25,10 +25,12 @@ from checks.releases import bulk, seen
 from scipy import stats
 
 import dpframe
-from dpframe.noise import DiscreteLaplace
+from dpframe.noise import DiscreteGaussian, DiscreteLaplace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from dpframe.noise import Noise
 
 pytestmark = pytest.mark.audit
 
@@ -81,16 +83,22 @@ def bits_tell_apart(first: Any, second: Any) -> float:
     return float(stats.chi2_contingency(table).pvalue) if table.shape[1] > 1 else 1.0
 
 
-def test_low_bits_do_not_tell_neighbors_apart() -> None:
+@pytest.mark.parametrize(
+    ("noise", "inexact"),
+    [
+        (DiscreteLaplace(scale=1 / SUM_UNIT), "laplace"),
+        (DiscreteGaussian(sigma2=1 / SUM_UNIT**2), "normal"),
+    ],
+)
+def test_low_bits_do_not_tell_neighbors_apart(noise: Noise, inexact: str) -> None:
     sums = [0, round(1 / SUM_UNIT)]  # 0 and 1
-    noise = DiscreteLaplace(scale=1 / SUM_UNIT)
     number = draws(500_000)
     ours = [(noise.sample(number) + s) * float(SUM_UNIT) for s in sums]
     for values in ours:
         assert low_bits(values[values != 0]).min() >= round(math.log2(SUM_UNIT))
     assert bits_tell_apart(*ours) > ALPHA
-    floats = np.random.default_rng(1)
-    theirs = [s + floats.laplace(size=number) for s in (0.0, 1.0)]
+    floats = getattr(np.random.default_rng(1), inexact)
+    theirs = [s + floats(size=number) for s in (0.0, 1.0)]
     assert bits_tell_apart(*theirs) < ALPHA
 
 
@@ -180,10 +188,16 @@ def one_by_one() -> int:
 DIE = np.random.default_rng(1)
 
 
-@pytest.mark.parametrize("scale", [Fraction(1), Fraction(FULL * FINE)])
-def test_time_does_not_tell_the_size_of_the_noise(scale: Fraction) -> None:
-    noise = DiscreteLaplace(scale=scale)
-
+@pytest.mark.parametrize(
+    "noise",
+    [
+        DiscreteLaplace(scale=Fraction(1)),
+        DiscreteLaplace(scale=Fraction(FULL * FINE)),
+        DiscreteGaussian(sigma2=Fraction(37**2)),
+        DiscreteGaussian(sigma2=Fraction(FULL * FINE) ** 2),
+    ],
+)
+def test_time_does_not_tell_the_size_of_the_noise(noise: Noise) -> None:
     def tells(number: int) -> bool:
         found = rank_correlation(lambda: int(noise.sample(1)[0]), number)
         return abs(found) * math.sqrt(number) > stats.norm.isf(ALPHA / 2)

@@ -14,21 +14,25 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 from checks.power import ALPHA, chi_square, confirmed, draws, law_p_value
 from scipy import stats
 
-from dpframe.noise import DiscreteLaplace, MaxNorm
+from dpframe.noise import DiscreteGaussian, DiscreteLaplace, MaxNorm, gaussian
 from dpframe.noise.brackets import exponential, locate
 from dpframe.noise.choice import choose
+from dpframe.noise.decay import coins_of, pairs, survives
+from dpframe.noise.geometric import geometric
 from dpframe.noise.randomness import below
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from multiprocessing.connection import Connection
+
+    from dpframe.noise import Noise
 
 pytestmark = pytest.mark.audit
 
@@ -41,6 +45,19 @@ LAPLACE_SCALES = [
     Fraction(1000),
     Fraction(10**6),
     Fraction(10**12),
+]
+
+GAUSSIAN_SQUARES = [
+    Fraction(1, 5),
+    Fraction(1, 3),
+    Fraction(1),
+    Fraction(5, 2),
+    Fraction(4) - Fraction(1, 10**30),  # sigma just below a whole number
+    Fraction(100),
+    Fraction(37**2),
+    Fraction(4096**2),
+    Fraction(2**70, 3),
+    Fraction(2**90 + 1, 7),
 ]
 
 
@@ -80,16 +97,117 @@ def test_python_integers_follow_the_law_of_int64() -> None:
     assert laplace_p_value(values, scale / 10**9 * Fraction(105, 100)) < ALPHA
 
 
+def gaussian_p_value(values: np.ndarray, sigma2: Fraction) -> float:
+    """Return the p-value of values as Gaussian noise of a squared scale."""
+    return law_p_value(values, DiscreteGaussian(sigma2=sigma2))
+
+
+@pytest.mark.parametrize("sigma2", GAUSSIAN_SQUARES)
+def test_gaussian_draws_follow_their_law_and_no_close_one(sigma2: Fraction) -> None:
+    law = DiscreteGaussian(sigma2=sigma2)
+    assert holds(lambda n: gaussian_p_value(law.sample(n), sigma2), 100_000)
+    values = law.sample(draws(100_000))
+    assert gaussian_p_value(values, sigma2 * Fraction(105, 100) ** 2) < ALPHA
+    assert gaussian_p_value(values, sigma2 / Fraction(105, 100) ** 2) < ALPHA
+
+
+def test_a_sigma_far_below_one_gives_no_noise() -> None:
+    for sigma2 in (Fraction(1, 1000), Fraction(1, 10**6)):
+        law = DiscreteGaussian(sigma2=sigma2)
+        assert not law.sample(draws(1_000_000)).any()
+
+
+def test_a_small_variance_is_that_of_the_law_to_its_rarest_values() -> None:
+    # P(z = 0), P(|z| = 1) and P(|z| = 2) by hand, at sigma2 = 1/8.
+    weights = np.exp(-4.0 * np.array([0, 1, 4])) * [1, 2, 2]
+    law = DiscreteGaussian(sigma2=Fraction(1, 8))
+
+    def p_value(number: int) -> float:
+        sizes = np.abs(law.sample(number))
+        return chi_square(np.bincount(sizes, minlength=3)[:3], weights)
+
+    assert holds(p_value, 1_000_000)
+    sizes = np.abs(law.sample(draws(1_000_000)))
+    changed = weights * [1, 1.05, 1]
+    assert chi_square(np.bincount(sizes, minlength=3)[:3], changed) < ALPHA
+
+
+def wide_geometric(*arguments: Any) -> np.ndarray:
+    return geometric(*arguments).astype(object)
+
+
+@pytest.mark.parametrize("sigma2", [Fraction(5, 2), Fraction(37**2), Fraction(2**40)])
+def test_python_integers_follow_the_gaussian_law_of_int64(
+    monkeypatch: pytest.MonkeyPatch, sigma2: Fraction
+) -> None:
+    law = DiscreteGaussian(sigma2=sigma2)
+    assert law.sample(1).dtype == np.int64
+    monkeypatch.setattr(gaussian, "geometric", wide_geometric)
+    values = law.sample(draws(50_000))
+    assert values.dtype == object
+
+    def p_value(number: int) -> float:
+        return gaussian_p_value(law.sample(number).astype(np.int64), sigma2)
+
+    assert holds(p_value, 50_000)
+    close = sigma2 * Fraction(105, 100) ** 2
+    assert gaussian_p_value(values.astype(np.int64), close) < ALPHA
+
+
+def test_gaussian_noise_beyond_int64_follows_its_law() -> None:
+    sigma2 = Fraction(10**42)
+    law = DiscreteGaussian(sigma2=sigma2)
+
+    def p_value(number: int) -> float:
+        values = law.sample(number) // 10**9
+        return gaussian_p_value(values.astype(np.int64), sigma2 / 10**18)
+
+    assert holds(p_value, 50_000)
+    values = (law.sample(draws(50_000)) // 10**9).astype(np.int64)
+    assert gaussian_p_value(values, Fraction(105, 100) ** 2 * 10**24) < ALPHA
+
+
+@pytest.mark.parametrize("dtype", [np.int64, object])
+def test_events_of_whole_exponents_have_their_chances(dtype: type) -> None:
+    scale = Fraction(7, 3)
+    coins = coins_of(scale)
+
+    def p_value(number: int, claimed: Fraction) -> float:
+        items = np.arange(1, 7, dtype=np.int64).repeat(number // 6).astype(dtype)
+        kept = survives(coins, scale, pairs(items, coins.count // 8 + 1))
+        steps = np.arange(1, 7)
+        chances = np.exp(-steps * (steps - 1) / 2 / float(claimed))
+        seen = kept.reshape(6, -1).sum(axis=1)
+        # Each on its own, at a sixth of the rate; the first is certain.
+        tests = [
+            stats.binomtest(int(hits), number // 6, chance).pvalue
+            for hits, chance in zip(seen, chances, strict=True)
+        ]
+        return min(1.0, 6 * float(min(tests)))
+
+    assert holds(lambda n: p_value(n, scale), 120_000)
+    assert p_value(draws(120_000), scale * Fraction(105, 100)) < ALPHA
+
+
 def sign_p_value(values: np.ndarray) -> float:
     positive, negative = int((values > 0).sum()), int((values < 0).sum())
     return float(stats.binomtest(positive, positive + negative).pvalue)
 
 
-def parity_p_value(values: np.ndarray, scale: Fraction) -> float:
-    # The odd sizes have the share 2 a / (1 + a)**2 of the law.
+def odd_share_of_laplace(scale: Fraction) -> float:
     ratio = np.exp(-float(1 / scale))
+    return float(2 * ratio / (1 + ratio) ** 2)
+
+
+def odd_share_of_gaussian(sigma2: Fraction) -> float:
+    steps = np.arange(-200, 201)
+    weights = np.exp(-(steps**2) / 2 / float(sigma2))
+    return float(weights[steps % 2 != 0].sum() / weights.sum())
+
+
+def parity_p_value(values: np.ndarray, odd_share: float) -> float:
     odd = int((values % 2 != 0).sum())
-    return float(stats.binomtest(odd, len(values), 2 * ratio / (1 + ratio) ** 2).pvalue)
+    return float(stats.binomtest(odd, len(values), odd_share).pvalue)
 
 
 def neighbor_p_value(values: np.ndarray) -> float:
@@ -107,33 +225,50 @@ def lag_p_value(values: np.ndarray) -> float:
     return float(2 * stats.norm.sf(abs(correlation) * np.sqrt(len(values))))
 
 
-@pytest.mark.parametrize("scale", [Fraction(2), Fraction(50)])
-def test_signs_parities_and_neighbors_are_independent(scale: Fraction) -> None:
-    law = DiscreteLaplace(scale=scale)
+LAWS = [
+    (DiscreteLaplace(scale=Fraction(2)), odd_share_of_laplace(Fraction(2))),
+    (DiscreteLaplace(scale=Fraction(50)), odd_share_of_laplace(Fraction(50))),
+    (DiscreteGaussian(sigma2=Fraction(1, 3)), odd_share_of_gaussian(Fraction(1, 3))),
+    (DiscreteGaussian(sigma2=Fraction(3)), odd_share_of_gaussian(Fraction(3))),
+    (DiscreteGaussian(sigma2=Fraction(400)), odd_share_of_gaussian(Fraction(400))),
+]
+
+
+@pytest.mark.parametrize(("law", "odd_share"), LAWS)
+def test_signs_parities_and_neighbors_are_independent(
+    law: Noise, odd_share: float
+) -> None:
     assert holds(lambda n: sign_p_value(law.sample(n)), 200_000)
-    assert holds(lambda n: parity_p_value(law.sample(n), scale), 200_000)
+    assert holds(lambda n: parity_p_value(law.sample(n), odd_share), 200_000)
     assert holds(lambda n: neighbor_p_value(law.sample(n)), 200_000)
     assert holds(lambda n: lag_p_value(law.sample(n)), 200_000)
 
 
-def test_dependent_noise_is_rejected() -> None:
-    scale = Fraction(50)
-    values = DiscreteLaplace(scale=scale).sample(draws(200_000))
+@pytest.mark.parametrize(("law", "odd_share"), [LAWS[1], LAWS[-1]])
+def test_dependent_noise_is_rejected(law: Noise, odd_share: float) -> None:
+    values = law.sample(draws(200_000))
     shared = values + np.roll(values, 1) // 20
-    assert sign_p_value(np.where(values % 40 == 0, abs(values), values)) < ALPHA
-    assert parity_p_value(values - values % 2 * (values % 8 == 1), scale) < ALPHA
+    assert sign_p_value(np.where(values % 10 == 0, abs(values), values)) < ALPHA
+    assert parity_p_value(values - values % 2 * (values % 8 == 1), odd_share) < ALPHA
     assert lag_p_value(shared) < ALPHA
     signs = np.where(np.roll(values, 1) % 16 == 0, abs(values), values)
     assert neighbor_p_value(signs) < ALPHA
 
 
-def test_neighbors_have_outputs_in_common() -> None:
-    law = DiscreteLaplace(scale=Fraction(20))
+NEIGHBORS = [
+    (DiscreteLaplace(scale=Fraction(20)), 100),
+    (DiscreteGaussian(sigma2=Fraction(1)), 5),
+    (DiscreteGaussian(sigma2=Fraction(37**2)), 100),
+]
+
+
+@pytest.mark.parametrize(("law", "least"), NEIGHBORS)
+def test_neighbors_have_outputs_in_common(law: Noise, least: int) -> None:
     here, there = law.sample(100_000), law.sample(100_000) + 1
     for one, other in ((here, there), (there, here)):
         outputs, times = np.unique(one, return_counts=True)
         frequent = outputs[times >= 100]
-        assert len(frequent) > 100
+        assert len(frequent) > least
         assert np.isin(frequent, other).all()
 
 
