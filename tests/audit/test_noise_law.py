@@ -185,8 +185,8 @@ def test_events_of_whole_exponents_have_their_chances(dtype: type) -> None:
         ]
         return min(1.0, 6 * float(min(tests)))
 
-    assert holds(lambda n: p_value(n, scale), 120_000)
-    assert p_value(draws(120_000), scale * Fraction(105, 100)) < ALPHA
+    assert holds(lambda n: p_value(n, scale), 600_000)
+    assert p_value(draws(600_000), scale * Fraction(105, 100)) < ALPHA
 
 
 def sign_p_value(values: np.ndarray) -> float:
