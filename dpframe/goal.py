@@ -5,7 +5,16 @@ from __future__ import annotations
 import datetime as dt
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Final,
+    Generic,
+    Literal,
+    Protocol,
+    TypeAlias,
+    TypeVar,
+)
 
 from dpframe.errors import ParameterError, ParameterTypeError
 from dpframe.privacy.loss import WEAK, Loss, requested_loss
@@ -33,6 +42,9 @@ class Planned(Protocol):
 
 
 Q = TypeVar("Q", bound=Planned)
+
+Noise: TypeAlias = Literal["pure", "gaussian"]
+"""Noise of one kind: that of an epsilon, or that of a rho."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +78,7 @@ class Goal:
         accountant: Accountant,
         scope: Scope,
         *,
-        pure: bool = False,
+        noise: Noise | None = None,
     ) -> Q:
         """Plan at the loss asked for, or at the smallest that is accurate enough.
 
@@ -77,8 +89,8 @@ class Goal:
             Gaussian noise.
         accountant, scope
             Who would pay and where: that decides which noise a loss buys.
-        pure : bool, default False
-            Whether the release has pure noise alone.
+        noise : {"pure", "gaussian"}, optional
+            The only noise that the release has, where it has not both.
 
         Raises
         ------
@@ -96,12 +108,13 @@ class Goal:
         confidence = checked_confidence(self.confidence)
         rows = checked_rows(self.rows)
         if loss is not None:
-            return plan(settled(loss, accountant, scope, pure=pure))
-        return _smallest(plan, self.within, confidence, rows)
+            return plan(settled(loss, accountant, scope, noise=noise))
+        search = _Search(plan, self.within, confidence, rows)
+        return search.smallest(accountant, scope, noise)
 
 
 def settled(
-    stated: Loss, accountant: Accountant, scope: Scope, *, pure: bool = False
+    stated: Loss, accountant: Accountant, scope: Scope, *, noise: Noise | None = None
 ) -> Loss:
     """Return the loss that a call's stated one means: which noise it buys.
 
@@ -111,20 +124,25 @@ def settled(
         An epsilon or a rho, as the caller wrote it.
     accountant, scope
         Who would pay and where.
-    pure : bool, default False
-        Whether the release has pure noise alone.
+    noise : {"pure", "gaussian"}, optional
+        The only noise that the release has, where it has not both.
+
+    Returns
+    -------
+    Loss
+        An epsilon for pure noise, a rho for Gaussian noise.
 
     Raises
     ------
     ParameterError
-        For a rho where only pure losses add up, or which the release has no noise for.
+        For a rho where only pure losses add up. A loss that the release has no noise
+        for is refused where it is planned.
     """
-    if not pure:
-        return accountant.settle(stated, scope)
-    if stated.epsilon is None:
-        msg = "rho= buys Gaussian noise, and this release has pure noise alone."
-        raise ParameterError(msg, hint="pass epsilon= instead.")
-    return stated
+    if noise == "gaussian" and "rho" in accountant.lanes:
+        return Loss(rho=stated.as_rho)
+    if noise == "pure" and stated.epsilon is not None:
+        return stated
+    return accountant.settle(stated, scope)
 
 
 def checked_confidence(confidence: object) -> float:
@@ -147,33 +165,69 @@ def checked_rows(rows: object) -> int | None:
     return int(number)
 
 
-def _smallest(
-    plan: Callable[[Loss], Q],
-    within: object,
-    confidence: float,
-    rows: int | None,
-) -> Q:
-    """Return the plan at the smallest multiple of 1e-6 that stays within the error."""
+@dataclass(frozen=True)
+class _Search(Generic[Q]):
+    """The search for the smallest loss that stays within an error."""
 
-    def query(steps: int) -> Q:
-        return plan(Loss(epsilon=steps * _STEP))
+    plan: Callable[[Loss], Q]
+    within: object
+    confidence: float
+    rows: int | None
 
-    def is_met(steps: int) -> bool:
-        outlook = query(steps).outlook
-        error = outlook.known_error(rows)
-        target = _length(outlook.column, within)
-        widest = error.half_width(confidence, cells=outlook.cells).max()
+    def smallest(self, accountant: Accountant, scope: Scope, noise: Noise | None) -> Q:
+        """Return the plan at the smallest epsilon of a multiple of 1e-6.
+
+        Gaussian noise, where the budget has it, is planned at ``epsilon**2 / 2``: the
+        rho of the pure noise of that epsilon. It is taken where the budget would give
+        it for the epsilon found; else that of pure noise is found.
+        """
+        lanes = accountant.lanes
+        only = noise is not None or "epsilon" not in lanes
+        if "rho" in lanes and noise != "pure":
+            found = self._least(_gaussian)
+            if found is None and only:
+                raise self._out_of_reach()
+            if found is not None and (
+                only or accountant.settle(Loss(epsilon=found), scope).epsilon is None
+            ):
+                return self.plan(_gaussian(found))
+        found = self._least(_pure)
+        if found is None:
+            raise self._out_of_reach()
+        return self.plan(_pure(found))
+
+    def _least(self, loss: Callable[[Fraction], Loss]) -> Fraction | None:
+        """Return the smallest epsilon whose loss is enough, None if none is."""
+        high = int(WEAK / _STEP)
+        if not self._is_met(loss(high * _STEP)):
+            return None
+        low = 0  # not met, as no loss is 0
+        while high - low > 1:
+            middle = (low + high) // 2
+            met = self._is_met(loss(middle * _STEP))
+            low, high = (low, middle) if met else (middle, high)
+        return high * _STEP
+
+    def _is_met(self, loss: Loss) -> bool:
+        outlook = self.plan(loss).outlook
+        error = outlook.known_error(self.rows)
+        target = _length(outlook.column, self.within)
+        widest = error.half_width(self.confidence, cells=outlook.cells).max()
         return bool(widest <= target)
 
-    high = int(WEAK / _STEP)
-    if not is_met(high):
-        msg = f"No epsilon up to {WEAK} keeps the error within {within}."
-        raise ParameterError(msg, hint="allow a larger error, or use fewer cells.")
-    low = 0  # not met, as no loss is 0
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if is_met(middle) else (middle, high)
-    return query(high)
+    def _out_of_reach(self) -> ParameterError:
+        return ParameterError(
+            f"No epsilon up to {WEAK} keeps the error within {self.within}.",
+            hint="allow a larger error, or use fewer cells.",
+        )
+
+
+def _pure(epsilon: Fraction) -> Loss:
+    return Loss(epsilon=epsilon)
+
+
+def _gaussian(epsilon: Fraction) -> Loss:
+    return Loss(rho=Loss(epsilon=epsilon).as_rho)
 
 
 def _length(column: ColumnType, within: object) -> float:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 import numpy as np
 
 from dpframe.engines.local import evaluate
-from dpframe.noise import DiscreteLaplace, MaxNorm
+from dpframe.noise import DiscreteGaussian, DiscreteLaplace, MaxNorm
 from dpframe.noise.randomness import is_private
 from dpframe.privacy.accountant import Event
 from dpframe.provenance import Provenance
@@ -37,6 +37,7 @@ R = TypeVar("R")
 
 LAPLACE: Final = "discrete Laplace"
 MAX_NORM: Final = "max-norm"
+GAUSSIAN: Final = "discrete Gaussian"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,11 +51,13 @@ class Block:
     law : str
         `LAPLACE`: independent noise for each figure, calibrated to an L1
         sensitivity. `MAX_NORM`: one joint draw for the outputs of a single cell,
-        calibrated to a max-norm sensitivity.
+        calibrated to a max-norm sensitivity. `GAUSSIAN`: independent noise for each
+        figure, calibrated to a squared L2 sensitivity.
     row_sensitivity : int
-        The largest such norm of what one full row adds, in grid units.
+        The largest such norm (or its square) of what one full row adds, in grid units.
     loss : Loss
-        This block's share of what the query costs.
+        This block's share of what the query costs: an epsilon for the first two laws,
+        a rho for Gaussian noise.
     """
 
     start: int = 0
@@ -62,6 +65,43 @@ class Block:
     law: str = LAPLACE
     row_sensitivity: int = 1
     loss: Loss
+
+    def __post_init__(self) -> None:
+        """Refuse a law that cannot spend the loss."""
+        if (self.law == GAUSSIAN) != (self.loss.epsilon is None):
+            msg = f"{self.law} noise cannot be planned at a loss of {self.loss}"
+            raise ValueError(msg)
+
+    @classmethod
+    def independent(
+        cls,
+        loss: Loss,
+        *,
+        start: int = 0,
+        stop: int = 1,
+        row: int = 1,
+        row_squared: int | None = None,
+    ) -> Block:
+        """Return a block of the independent noise that a loss buys.
+
+        Parameters
+        ----------
+        loss : Loss
+            An epsilon buys Laplace noise, a rho Gaussian noise.
+        start, stop : int
+            Which outputs of the statistic.
+        row : int, default 1
+            The largest L1 norm of what one full row adds.
+        row_squared : int, optional
+            Its largest squared L2 norm. Default: that of a row that adds to one output
+            alone, or the most that outputs of this L1 norm can have.
+        """
+        if loss.epsilon is not None:
+            return cls(start=start, stop=stop, row_sensitivity=row, loss=loss)
+        squared = row**2 if row_squared is None else row_squared
+        return cls(
+            start=start, stop=stop, law=GAUSSIAN, row_sensitivity=squared, loss=loss
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,14 +126,25 @@ class Part:
             raise ValueError(msg)
 
     def sensitivity(self, block: Block) -> int:
-        """Return by how much one privacy unit can change a block, in grid units."""
-        return block.row_sensitivity * self.statistic.contribution.multiplicity
+        """Return by how much one privacy unit can change a block, in grid units.
+
+        In the norm of the block's law; for Gaussian noise the square of the L2 norm.
+        """
+        if block.law == GAUSSIAN:
+            return block.row_sensitivity * self.statistic.multiplicity_squared
+        return block.row_sensitivity * self.statistic.multiplicity
 
     def noise(self, block: Block) -> Noise:
-        """Return the noise that makes a block private at its share of the loss."""
+        """Return the noise that makes a block private at its share of the loss.
+
+        Laplace and max-norm noise of scale ``sensitivity / epsilon`` is epsilon-DP,
+        Gaussian noise of ``sigma^2 = squared sensitivity / (2 rho)`` is rho-zCDP (Bun
+        and Steinke 2016, Prop. 1.6; Canonne, Kamath and Steinke 2020, Thm 4).
+        """
         if block.loss.epsilon is None:
-            msg = f"{block.law} noise is for a loss in epsilon, not for {block.loss}"
-            raise ValueError(msg)
+            return DiscreteGaussian(
+                sigma2=self.sensitivity(block) / (2 * block.loss.as_rho)
+            )
         scale = self.sensitivity(block) / block.loss.epsilon
         if block.law == MAX_NORM:
             return MaxNorm(dimension=block.stop - block.start, scale=scale)

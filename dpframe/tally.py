@@ -314,6 +314,17 @@ class Contribution:
         """How often one row's worth a unit can add, in grid units."""
         return self.limit * self.resolution
 
+    @property
+    def multiplicity_squared(self) -> int:
+        """The square of how far, in the L2 norm, one row's worth each can add up to.
+
+        Rows that share a weight may all lie in one direction. A unit that counts once
+        per cell has a row's worth in each of `limit` cells, and cells are orthogonal.
+        """
+        if self.per in {Per.ROW, Per.ROWS}:
+            return self.multiplicity**2
+        return self.limit
+
 
 @dataclass(frozen=True, kw_only=True)
 class Tally:
@@ -377,6 +388,16 @@ class Tally:
         """Whether only rows or units are counted."""
         return self.monomials == ((),) and self.outputs == ((1,),)
 
+    @property
+    def multiplicity(self) -> int:
+        """What one unit adds at most, in any norm: so many rows' worth."""
+        return self.contribution.multiplicity
+
+    @property
+    def multiplicity_squared(self) -> int:
+        """What it adds at most in the L2 norm, in squared rows' worths."""
+        return self.contribution.multiplicity_squared
+
     def combine(self, sums: np.ndarray) -> np.ndarray:
         """Return the outputs, shape ``(cells, outputs)``, from the monomials' sums."""
         if self.is_count:
@@ -405,3 +426,13 @@ class Distinct:
     def cells(self) -> int:
         """One number comes out."""
         return 1
+
+    @property
+    def multiplicity(self) -> int:
+        """By how much one unit changes it at most."""
+        return self.contribution.multiplicity
+
+    @property
+    def multiplicity_squared(self) -> int:
+        """The square of that: all values of a unit are in one number."""
+        return self.multiplicity**2

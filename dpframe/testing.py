@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
 
-from dpframe.measure import MAX_NORM, probe
+from dpframe.measure import GAUSSIAN, MAX_NORM, probe
+from dpframe.noise import DiscreteGaussian
 from dpframe.noise.randomness import override
 
 if TYPE_CHECKING:
@@ -35,15 +36,19 @@ class RecordedBlock:
     Attributes
     ----------
     law : str
-        ``"discrete Laplace"`` (L1 sensitivity) or ``"max-norm"`` (max-norm).
+        ``"discrete Laplace"`` (L1 sensitivity), ``"max-norm"`` (max-norm) or
+        ``"discrete Gaussian"`` (squared L2 sensitivity).
     exact, noisy : tuple of tuple of int
         Figures by cell before and after noise, in grid units.
     sensitivity : int
-        By how much one privacy unit can change them, in the law's norm.
+        By how much one privacy unit can change them, in the law's norm; for Gaussian
+        noise the square of that.
     loss : Loss
         The block's share of what the release costs.
     scale : Fraction or float
-        The noise scale in grid units.
+        The noise scale in grid units: for Gaussian noise sigma, rounded.
+    sigma2 : Fraction or None
+        Sigma squared, exactly; None for other laws.
     """
 
     law: str
@@ -52,6 +57,7 @@ class RecordedBlock:
     sensitivity: int
     loss: Loss
     scale: Fraction | float
+    sigma2: Fraction | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +85,8 @@ class Record:
     def distance(self, other: Record) -> list[tuple[int, int]]:
         """Return for each block how far two records lie apart, and what is claimed.
 
-        The first number is in the norm of the block's law; both are in grid units.
+        The first number is in the norm of the block's law (squared, for Gaussian
+        noise); both are in grid units.
         """
         pairs: list[tuple[int, int]] = []
         for mine, theirs in zip(self.blocks, other.blocks, strict=True):
@@ -88,8 +95,7 @@ class Record:
                 for left, right in zip(mine.exact, theirs.exact, strict=True)
                 for a, b in zip(left, right, strict=True)
             ]
-            norm = max(gaps) if mine.law == MAX_NORM else sum(gaps)
-            pairs.append((norm, mine.sensitivity))
+            pairs.append((norm(mine.law, gaps), mine.sensitivity))
         return pairs
 
     @property
@@ -142,19 +148,29 @@ class Recorder:
         return os.urandom(size)
 
 
+def norm(law: str, gaps: Sequence[int]) -> int:
+    """Return the norm that a law's sensitivity is in; the squared L2 for Gaussian."""
+    if law == MAX_NORM:
+        return max(gaps)
+    return sum(gap**2 for gap in gaps) if law == GAUSSIAN else sum(gaps)
+
+
 def _recorded(part: Part, exact: Array, noisy: Array) -> RecordedPart:
-    blocks = tuple(
-        RecordedBlock(
-            law=block.law,
-            exact=_whole(exact[:, block.start : block.stop]),
-            noisy=_whole(noisy[:, block.start : block.stop]),
-            sensitivity=part.sensitivity(block),
-            loss=block.loss,
-            scale=part.noise(block).scale,
+    blocks: list[RecordedBlock] = []
+    for block in part.blocks:
+        law = part.noise(block)
+        blocks.append(
+            RecordedBlock(
+                law=block.law,
+                exact=_whole(exact[:, block.start : block.stop]),
+                noisy=_whole(noisy[:, block.start : block.stop]),
+                sensitivity=part.sensitivity(block),
+                loss=block.loss,
+                scale=law.scale,
+                sigma2=law.sigma2 if isinstance(law, DiscreteGaussian) else None,
+            )
         )
-        for block in part.blocks
-    )
-    return RecordedPart(statistic=part.statistic, blocks=blocks)
+    return RecordedPart(statistic=part.statistic, blocks=tuple(blocks))
 
 
 def _whole(figures: Array) -> tuple[tuple[int, ...], ...]:

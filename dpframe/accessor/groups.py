@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from dpframe.frame import PrivateFrame
+    from dpframe.goal import Noise
     from dpframe.measure import Query
     from dpframe.mechanisms.cells import Cells
     from dpframe.privacy.loss import Amount, Loss
@@ -52,9 +53,13 @@ class Grouped(Runner[N]):
         self._cells = cells
 
     def _run(
-        self, plan: Callable[[Loss], Query[R]], goal: Goal | Loss, *, pure: bool = False
+        self,
+        plan: Callable[[Loss], Query[R]],
+        goal: Goal | Loss,
+        *,
+        noise: Noise | None = None,
     ) -> R:
-        return self._run_query(plan, goal, pure=pure)
+        return self._run_query(plan, goal, noise=noise)
 
     def _plan(self, kind: str, **arguments: Any) -> Any:
         return partial(grouped, self._frame, cells=self._cells, kind=kind, **arguments)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpframe.accessor.run import Runner
 from dpframe.goal import Goal
-from dpframe.mechanisms.mean_cov import mean_cov
+from dpframe.mechanisms.mean_cov import NOISE, mean_cov
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -152,4 +152,4 @@ class Models(Runner[N]):
             radius=radius,
             bounds=bounds,
         )
-        return self._run(plan, goal)
+        return self._run(plan, goal, noise=NOISE.get(method))

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpframe.frame import PrivateFrame
+    from dpframe.goal import Noise
     from dpframe.measure import Query
     from dpframe.privacy.loss import Loss
     from dpframe.releases.mean_cov import MeanCov
@@ -37,17 +38,17 @@ def planned(
     plan: Callable[[Loss], Query[R]],
     goal: Goal | Loss,
     *,
-    pure: bool,
+    noise: Noise | None,
 ) -> Query[R]:
     """Plan at a stated loss, or at the one that reaches a goal.
 
-    `pure` tells that the release has pure noise alone, whatever the budget offers.
+    `noise` is the only noise that the release has, where it has not both.
     """
     state = frame.private_state
     accountant, scope = state.accountant, state.scope
     if isinstance(goal, Goal):
-        return goal.query(plan, accountant, scope, pure=pure)
-    return plan(settled(goal, accountant, scope, pure=pure))
+        return goal.query(plan, accountant, scope, noise=noise)
+    return plan(settled(goal, accountant, scope, noise=noise))
 
 
 class Runner(Generic[N]):
@@ -63,9 +64,13 @@ class Runner(Generic[N]):
         return f"{type(self).__name__}({', '.join(offered)})"
 
     def _run(
-        self, plan: Callable[[Loss], Query[R]], goal: Goal | Loss, *, pure: bool = False
+        self,
+        plan: Callable[[Loss], Query[R]],
+        goal: Goal | Loss,
+        *,
+        noise: Noise | None = None,
     ) -> R:
-        return release(self._frame, planned(self._frame, plan, goal, pure=pure))
+        return release(self._frame, planned(self._frame, plan, goal, noise=noise))
 
 
 class Previewer(Runner[N]):
@@ -74,10 +79,14 @@ class Previewer(Runner[N]):
     __slots__ = ()
 
     def _run(
-        self, plan: Callable[[Loss], Query[R]], goal: Goal | Loss, *, pure: bool = False
+        self,
+        plan: Callable[[Loss], Query[R]],
+        goal: Goal | Loss,
+        *,
+        noise: Noise | None = None,
     ) -> R:
         rows = checked_rows(goal.rows) if isinstance(goal, Goal) else None
-        query = planned(self._frame, plan, goal, pure=pure)
+        query = planned(self._frame, plan, goal, noise=noise)
         preview = Preview(self._frame, query, rows=rows)
         return cast("R", preview)  # `previewed` gives the method its honest type
 

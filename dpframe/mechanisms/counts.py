@@ -74,7 +74,7 @@ class Count:
             present=self.present,
             contribution=self.contribution,
         )
-        return Part(statistic=tally, blocks=(Block(loss=loss),))
+        return Part(statistic=tally, blocks=(Block.independent(loss),))
 
     def figures(self, noisy: Array, part: Part, *, name: str) -> Figures:
         """Return counts rounded to whole rows, at least 0."""
@@ -147,7 +147,7 @@ def n_unique(
         limit = 1 if itself else max_groups(frame)
         contribution = Contribution(per=Per.UNITS, limit=limit, salt=state.salt)
     distinct = Distinct(keys=keys, contribution=contribution)
-    part = Part(statistic=distinct, blocks=(Block(loss=loss),))
+    part = Part(statistic=distinct, blocks=(Block.independent(loss),))
     title = f"distinct values of {enumeration([key.name for key in keys])}"
 
     def finish(measured: Measured) -> ScalarRelease[Any]:

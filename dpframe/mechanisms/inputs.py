@@ -32,10 +32,24 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from dpframe.frame import PrivateFrame
+    from dpframe.privacy.loss import Loss
     from dpframe.values import Bounds, ColumnType
 
 
 _SEVERAL: Final = ".dp.agg(...) or .dp.mean_cov([...])"
+
+
+def check_pure(loss: Loss, *, what: str, hint: str) -> None:
+    """Refuse a loss that only Gaussian noise can spend.
+
+    Raises
+    ------
+    ParameterError
+        For a rho.
+    """
+    if loss.epsilon is None:
+        msg = f"{what} has pure noise, and a rho buys Gaussian noise."
+        raise ParameterError(msg, hint=hint)
 
 
 def chosen(word: object, *, among: Sequence[str], what: str) -> str:

@@ -2,7 +2,8 @@
 
 A value t in [0, 1] adds ``(1-t, t)`` for a mean, ``((1-t)^2, 2t(1-t), t^2)`` for a
 variance: non-negative parts that add up to 1 for every row. So one L1 sensitivity
-of 1 buys the count and the moments together, with no split of the loss.
+of 1 buys the count and the moments together, with no split of the loss. It bounds the
+L2 sensitivity, which a row at an end of the range attains.
 """
 
 from __future__ import annotations
@@ -24,15 +25,9 @@ from dpframe.mechanisms.inputs import (
 )
 from dpframe.mechanisms.scalar import scalar_query
 from dpframe.mechanisms.sums import sum_line
-from dpframe.noise import DiscreteLaplace
-from dpframe.releases.figures import (
-    COUNT,
-    Figures,
-    RootError,
-    WeightedError,
-    equal_quantile,
-)
+from dpframe.releases.figures import COUNT, Figures, RootError, WeightedError
 from dpframe.releases.intervals import Sampling
+from dpframe.releases.noise_sums import Independent, independent
 from dpframe.tally import Per, Tally, unit_interval
 from dpframe.values import Kind, column_type
 
@@ -116,16 +111,12 @@ class Bernstein:
             outputs=outputs,
             contribution=self.contribution,
         )
-        block = Block(stop=self.degree + 1, row_sensitivity=self.row_sum, loss=loss)
+        block = Block.independent(loss, stop=self.degree + 1, row=self.row_sum)
         return Part(statistic=tally, blocks=(block,))
 
-    def noise(self, part: Part) -> DiscreteLaplace:
+    def noise(self, part: Part) -> Independent:
         """Return the law of each sum's noise."""
-        found = part.noise(part.blocks[0])
-        if not isinstance(found, DiscreteLaplace):
-            msg = "Bernstein sums carry independent Laplace noise"
-            raise TypeError(msg)
-        return found
+        return independent(part.noise(part.blocks[0]))
 
     @property
     def heights(self) -> Array:
@@ -334,8 +325,9 @@ class Moment:
 
     def _is_low(self, part: Part, counts: Array) -> Array:
         """Return where the noisy count is within twice its own error of 0."""
-        one = equal_quantile(self.sums.degree + 1, 1 - LOW_COUNT_CONFIDENCE)
-        return counts < 2 * one * float(self.sums.noise(part).scale) / self.sums.per_row
+        weights = np.ones((1, self.sums.degree + 1)) / self.sums.per_row
+        error = WeightedError(noise=self.sums.noise(part), weights=weights)
+        return counts < 2 * error.half_width(LOW_COUNT_CONFIDENCE, cells=1)
 
     def _raw(self, noisy: Array, counts: Array, name: str) -> dict[str, Array]:
         """Return the noised statistics behind the measure."""

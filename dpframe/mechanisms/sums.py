@@ -92,7 +92,7 @@ class Sum:
             monomials=((0,),),
             contribution=self.contribution,
         )
-        block = Block(row_sensitivity=self.quantity.reach, loss=loss)
+        block = Block.independent(loss, row=self.quantity.reach)
         return Part(statistic=tally, blocks=(block,))
 
     def figures(self, noisy: Array, part: Part, *, name: str) -> Figures:

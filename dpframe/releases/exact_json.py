@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from dpframe.errors import ParameterError
-from dpframe.noise import DiscreteLaplace, MaxNorm
+from dpframe.noise import DiscreteGaussian, DiscreteLaplace, MaxNorm
 from dpframe.privacy.loss import Loss
 from dpframe.provenance import Provenance
 from dpframe.releases.figures import Figures, GridError, WeightedError
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _CLASSES: Final[Mapping[str, type[Any]]] = {
     "column": ColumnType,
+    "discrete Gaussian": DiscreteGaussian,
     "discrete Laplace": DiscreteLaplace,
     "figures": Figures,
     "grid error": GridError,

@@ -11,19 +11,20 @@ import datetime as dt
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import polars as pl
 
+from dpframe.releases.noise_sums import sum_bound
 from dpframe.values import PER_SECOND, ColumnType, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dpframe.noise import DiscreteLaplace, Noise
+    from dpframe.noise import Noise
     from dpframe.outlook import ErrorLaw
+    from dpframe.releases.noise_sums import Independent
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -37,7 +38,6 @@ INT64: Final = (-(2**63), 2**63 - 1)
 """The whole numbers that a column of a table holds."""
 
 _DAY: Final = 86_400
-_APART: Final = 1.02
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +68,7 @@ class WeightedError:
 
     Attributes
     ----------
-    noise : Noise
+    noise : DiscreteLaplace or DiscreteGaussian
         The law of each noise.
     weights : array
         How much of each noise enters each cell, shape ``(cells, noises)``, in
@@ -78,17 +78,17 @@ class WeightedError:
         square is that of the number line (a variance's mean).
     """
 
-    noise: DiscreteLaplace
+    noise: Independent
     weights: Array
     square: Array | None = None
 
     def half_width(self, confidence: float, *, cells: int) -> Array:
-        """Return the quantile of the sum, shared equally among the cells."""
+        """Return a bound on the sum, its miss shared equally among the cells."""
         share = (1 - confidence) / cells
         if self.square is None:
-            return self._scale() * laplace_quantile(self.weights, share)
-        width = self._scale() * laplace_quantile(self.weights, share / 2)
-        return width + (self._scale() * laplace_quantile(self.square, share / 2)) ** 2
+            return sum_bound(self.noise, self.weights, share)
+        width = sum_bound(self.noise, self.weights, share / 2)
+        return width + sum_bound(self.noise, self.square, share / 2) ** 2
 
     def stddev(self) -> Array:
         """Return the first-order standard deviation."""
@@ -104,9 +104,6 @@ class WeightedError:
             weights=self.weights if shared else self.weights[only],
             square=square if shared or square is None else square[only],
         )
-
-    def _scale(self) -> float:
-        return float(self.noise.scale)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,52 +128,6 @@ class RootError:
     def cell(self, place: int) -> RootError:
         """Return the error of one cell."""
         return RootError(square=self.square.cell(place))
-
-
-def laplace_quantile(weights: Array, share: float) -> Array:
-    """Return what a weighted sum of independent Laplace noises exceeds with a chance.
-
-    Parameters
-    ----------
-    weights : array
-        Shape ``(cells, noises)``; every noise has scale 1.
-    share : float
-        The chance, in ``(0, 1)``.
-
-    Returns
-    -------
-    array
-        Shape ``(cells,)``, up to 2 % too large per noise: equal weights are set
-        apart upwards, so that the tail is a sum of exponentials,
-        ``sum_i prod_{j != i} w_i^2 / (w_i^2 - w_j^2) * exp(-x / w_i)``.
-    """
-    ordered = np.sort(np.abs(weights), axis=1)
-    largest = ordered[:, -1].copy()
-    ordered[:, 0] = np.maximum(ordered[:, 0], np.maximum(largest * 1e-3, 1e-300))
-    for place in range(1, ordered.shape[1]):
-        apart = ordered[:, place - 1] * _APART
-        ordered[:, place] = np.maximum(ordered[:, place], apart)
-    squares: Array = ordered**2
-    ratios: Array = squares[:, :, None] / squares[:, None, :]
-    with np.errstate(divide="ignore"):
-        factors: Array = 1 / (1 - 1 / ratios)
-    for place in range(ordered.shape[1]):
-        factors[:, place, place] = 1.0
-    mixture: Array = factors.prod(axis=2)
-    low: Array = np.zeros(len(ordered))
-    high: Array = ordered.sum(axis=1) * (math.log(1 / share) + 1)
-    for _ in range(60):
-        middle: Array = (low + high) / 2
-        tail: Array = (mixture * np.exp(-middle[:, None] / ordered)).sum(axis=1)
-        low = np.where(tail > share, middle, low)
-        high = np.where(tail > share, high, middle)
-    return high
-
-
-@lru_cache(maxsize=64)
-def equal_quantile(noises: int, share: float) -> float:
-    """Return `laplace_quantile` of so many noises of weight 1."""
-    return float(laplace_quantile(np.ones((1, noises)), share)[0])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import numpy as np
 
-from dpframe.noise import DiscreteLaplace, MaxNorm
+from dpframe.noise import DiscreteGaussian, MaxNorm
 from dpframe.releases.figures import COUNT, Figures, GridError, WeightedError
+from dpframe.releases.noise_sums import independent
 from dpframe.tally import COARSE
 
 if TYPE_CHECKING:
@@ -63,7 +64,8 @@ class NoisySums:
     Attributes
     ----------
     method : str
-        ``"linf"``, ``"sym"``, ``"dwork"`` or ``"bernstein"``: which sums they are.
+        ``"linf"``, ``"sym"``, ``"dwork"``, ``"bernstein"`` or ``"gauss"``: which sums
+        they are.
     size : int
         Number of columns.
     resolution : int
@@ -71,7 +73,8 @@ class NoisySums:
     noisy : array
         Whole numbers, shape ``(sums,)``: the count first.
     laws : tuple of Noise
-        The noise of each block of them.
+        The noise of each block of them: one for all where they are in one unit, else
+        those of count, sums and products.
     """
 
     method: str
@@ -83,14 +86,13 @@ class NoisySums:
     def count(self) -> Figures:
         """Return the number of rows."""
         law = self.laws[0]
-        whole = _SQUARE if self.method in {"linf", "bernstein"} else 1
-        per_row = whole * self.resolution
+        per_row = self._units[0] * self.resolution
         counted = self.noisy if self.method == "bernstein" else self.noisy[:1]
         noisy = Fraction(int(counted.sum()), per_row)
         error: ErrorLaw = GridError(noise=law, unit=Fraction(1, per_row))
-        if isinstance(law, DiscreteLaplace) and len(counted) > 1:
+        if len(counted) > 1:
             weights = np.ones((1, len(counted))) / per_row
-            error = WeightedError(noise=law, weights=weights)
+            error = WeightedError(noise=independent(law), weights=weights)
         return Figures(
             name="n",
             column=COUNT,
@@ -129,29 +131,36 @@ class NoisySums:
             return float(first.scale) * stream.max_norm(draws, count)
         stops = (1, 1 + self.size, count) if len(self.laws) > 1 else (count,)
         blocks = [
-            float(law.scale) * stream.laplace(draws, stop - start)
+            float(law.scale) * stream.of(law, draws, stop - start)
             for law, start, stop in zip(self.laws, (0, *stops[:-1]), stops, strict=True)
-            if isinstance(law, DiscreteLaplace)
         ]
         return np.concatenate(blocks, axis=1)
 
     def _scaled(self, noisy: Array) -> Scaled:
         """Return counts, sums and products from vectors of noisy sums."""
         size = self.size
-        if self.method == "linf":
-            figures = noisy / (float(_SQUARE) * self.resolution)
-            counts, sums = figures[:, 0], figures[:, 1 : size + 1]
-            squares = (figures[:, size + 1 : 2 * size + 1] + counts[:, None]) / 2
-            return counts, sums, _symmetric(squares, figures[:, 2 * size + 1 :])
+        of_count, of_sums, of_products = (
+            float(unit) * self.resolution for unit in self._units
+        )
         if self.method == "bernstein":
-            return _from_cells(noisy / (float(_SQUARE) * self.resolution))
-        counts = noisy[:, 0] / self.resolution
-        sums = noisy[:, 1 : size + 1] / (float(COARSE) * self.resolution)
-        second = noisy[:, size + 1 :] / (float(_SQUARE) * self.resolution)
-        if self.method == "dwork":
+            return _from_cells(noisy / of_products)
+        counts = noisy[:, 0] / of_count
+        sums = noisy[:, 1 : size + 1] / of_sums
+        second = noisy[:, size + 1 :] / of_products
+        if self.method in {"dwork", "gauss"}:
             square = second.reshape(-1, size, size)
             return counts, sums, (square + square.transpose(0, 2, 1)) / 2
+        if self.method == "linf":
+            squares = (second[:, :size] + counts[:, None]) / 2
+            return counts, sums, _symmetric(squares, second[:, size:])
         return counts, sums, _symmetric(second[:, :size], second[:, size:] / 2)
+
+    @property
+    def _units(self) -> tuple[int, int, int]:
+        """Grid units of one scaled unit of count, sums and products."""
+        if len(self.laws) == 1:
+            return _SQUARE, _SQUARE, _SQUARE
+        return 1, COARSE, _SQUARE
 
 
 def _from_cells(cells: Array) -> Scaled:
@@ -223,10 +232,13 @@ class _Stream:
         self._start = start
         self._calls = 0
 
-    def laplace(self, draws: int, count: int) -> Array:
-        """Return independent Laplace noise, shape ``(draws, count)``."""
-        shape = (draws, count)
-        return np.log(self._uniforms(*shape)) - np.log(self._uniforms(*shape))
+    def of(self, law: Noise, draws: int, count: int) -> Array:
+        """Return independent Laplace or normal noise, shape ``(draws, count)``."""
+        first = np.log(self._uniforms(draws, count))
+        second = self._uniforms(draws, count)
+        if isinstance(independent(law), DiscreteGaussian):
+            return np.sqrt(-2 * first) * np.cos(2 * np.pi * second)
+        return first - np.log(second)
 
     def max_norm(self, draws: int, count: int) -> Array:
         """Return max-norm noise, shape ``(draws, count)``: a Gamma radius in a cube."""
