@@ -436,3 +436,21 @@ class Distinct:
     def multiplicity_squared(self) -> int:
         """The square of that: all values of a unit are in one number."""
         return self.multiplicity**2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Occupied:
+    """How many units hold each value, or tuple of values, that occurs at all.
+
+    Rows with a missing one count as absent. Which values occur is private, so the
+    counts never leave `measure` but through a threshold. With a privacy unit each
+    unit counts for at most `limit` of its values, once for each.
+    """
+
+    keys: tuple[ColumnType, ...]
+    contribution: Contribution = Contribution()
+
+    @property
+    def columns(self) -> dict[str, ColumnType]:
+        """Every column that is read."""
+        return {column.name: column for column in self.keys}

@@ -49,6 +49,7 @@ WIDEST: Final = 2.0**500
 """Float bounds beyond this, or closer together than its inverse, are refused."""
 _MOST_DIGITS: Final = 10**38 - 1  # the widest decimal of a column
 _MOST_TICKS: Final = (1 << 63) - 1000  # the widest duration of a column, in its unit
+_MOST_INT64: Final = (1 << 63) - 1
 _A_DATE: Final = "datetime.date(2024, 1, 31)"
 _AN_INSTANT: Final = "datetime.datetime(2024, 1, 31, tzinfo=datetime.UTC)"
 _MOST_SECONDS: Final = 999_999_999 * 86_400  # the widest timedelta
@@ -125,6 +126,23 @@ class ColumnType:
     def is_whole(self) -> bool:
         """Whether the number line is the integers."""
         return self.kind.is_ordered and self.kind is not Kind.FLOAT
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """First and last point of a time line that Python's own times reach.
+
+        In every time zone, where the column has one.
+        """
+        if self.kind is Kind.DATE:
+            return _days(dt.date.min), _days(dt.date.max)
+        ticks = PER_SECOND[self.time_unit]
+        if self.kind is Kind.DURATION:
+            most = min(_MOST_TICKS, _MOST_SECONDS * ticks)
+            return -most, most
+        margin = 0 if self.zone is None else 86_400 * ticks
+        first = _days(dt.date.min) * 86_400 * ticks
+        last = (_days(dt.date.max) + 1) * 86_400 * ticks - 1
+        return max(first, -_MOST_INT64) + margin, min(last, _MOST_INT64) - margin
 
     def number(self, value: object, *, what: str) -> Fraction:
         """Return where a public value lies on the column's number line.
@@ -296,9 +314,13 @@ def _day(value: object, *, what: str) -> Fraction:
             raise ParameterTypeError(msg, hint=f"write {_A_DATE}.")
         return _instant(value, zone=None, what=what) / 86_400
     if isinstance(value, dt.date):
-        return Fraction((value - EPOCH.date()).days)
+        return Fraction(_days(value))
     msg = f"{what} must be a datetime.date, not {type(value).__name__}."
     raise ParameterTypeError(msg, hint=f"write {_A_DATE}.")
+
+
+def _days(day: dt.date) -> int:
+    return (day - EPOCH.date()).days
 
 
 def _instant(value: object, *, zone: str | None, what: str) -> Fraction:
@@ -317,7 +339,7 @@ def _instant(value: object, *, zone: str | None, what: str) -> Fraction:
         elapsed = (value if zone else value.replace(tzinfo=dt.UTC)) - EPOCH
         return _seconds(elapsed) + Fraction(nanos, 10**9)
     if isinstance(value, dt.date) and zone is None:
-        return Fraction((value - EPOCH.date()).days * 86_400)
+        return Fraction(_days(value) * 86_400)
     msg = f"{what} must be a datetime.datetime, not {type(value).__name__}."
     hint = f"write {_A_DATE if zone is None else _AN_INSTANT}."
     raise ParameterTypeError(msg, hint=hint)

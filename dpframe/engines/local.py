@@ -7,7 +7,7 @@ with numpy. Neither order, batches nor threads can change a sum of whole numbers
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 import polars as pl
@@ -22,9 +22,11 @@ from dpframe.tally import Ball, Distinct, KeyAxis, Per, Tally
 from dpframe.values import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from dpframe.frame import PrivateFrame
+
+T = TypeVar("T")
 
 Statistic = Tally | Distinct
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -52,21 +54,33 @@ def evaluate(frame: PrivateFrame, statistics: Sequence[Statistic]) -> list[Array
         for statistic in statistics
         for name, column in statistic.columns.items()
     }
-    results: list[Array] | None = None
-    with contextlib.suppress(*_FAILURES):  # whatever they say may quote a cell
+
+    def read() -> list[Array]:
         source = frame.scan(columns)
         if len(statistics) > 1:
             source = source.collect(engine="streaming").lazy()
-        results = [_evaluate(source, statistic) for statistic in statistics]
-    if results is None:
-        msg = (
-            "The frame could not be evaluated: its file or a step before it was "
-            "attached failed. The cause is withheld, since it may quote private cells."
-        )
-        raise EvaluationError(
-            msg, hint="check the frame before it is attached, for example its casts."
-        )
-    return results
+        return [_evaluate(source, statistic) for statistic in statistics]
+
+    return withheld(read)
+
+
+def withheld(read: Callable[[], T]) -> T:
+    """Return what is read off rows; where it fails, not even the cause is told.
+
+    Raises
+    ------
+    EvaluationError
+        If it fails. The engine's words may quote cells.
+    """
+    with contextlib.suppress(*_FAILURES):
+        return read()
+    msg = (
+        "The frame could not be evaluated: its file or a step before it was "
+        "attached failed. The cause is withheld, since it may quote private cells."
+    )
+    raise EvaluationError(
+        msg, hint="check the frame before it is attached, for example its casts."
+    )
 
 
 def _evaluate(source: pl.LazyFrame, statistic: Statistic) -> Array:

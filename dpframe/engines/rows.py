@@ -303,6 +303,21 @@ def presence(column: ColumnType) -> pl.Expr:
     return pl.when(value.is_not_null()).then(pl.lit(value=True))
 
 
+def key(column: ColumnType) -> pl.Expr:
+    """Return a value as it may be published as a key, null where it is none.
+
+    None are what `keys=` refuses: infinite numbers, and times that Python's calendar
+    does not have. Equal values are the same key.
+    """
+    value = pl.col(column.name)
+    if column.kind is Kind.FLOAT:
+        held = pl.when(value.is_finite()).then(value + 0.0)  # -0.0 is 0.0
+        return held.cast(column.dtype)
+    if column.kind.is_temporal:
+        return pl.when(value.to_physical().is_between(*column.ends)).then(value)
+    return value
+
+
 def identity(column: ColumnType) -> pl.Expr:
     """Return a value that is equal for equal values, whatever their dtype."""
     if column.kind is Kind.TEXT:
