@@ -87,7 +87,7 @@ def check_combinable(
             step=verb,
             hint='attach all of them with privacy_unit="...", the same unit.',
         )
-    if any(state.accountant is not states[0].accountant for state in states):
+    if any(state.accountant != states[0].accountant for state in states):
         raise NotProvedError(
             f"{verb} was given private frames of several budgets: neither would "
             "account for the rows of the other.",

@@ -19,7 +19,7 @@ import numpy as np
 from dpframe.engines.local import evaluate
 from dpframe.noise import DiscreteGaussian, DiscreteLaplace, MaxNorm
 from dpframe.noise.randomness import is_private
-from dpframe.privacy.accountant import Event
+from dpframe.privacy.entries import Event
 from dpframe.provenance import Provenance
 from dpframe.tally import Tally, by_name
 

@@ -66,7 +66,7 @@ def _steps_text(state: State) -> str:
 
 def _headline(state: State, host: str) -> str:
     parts = ["PrivateFrame", host, _unit_text(state)]
-    if state.scope is not ROOT:
+    if state.scope != ROOT:
         parts.append(f"part {state.scope.name}")
     total, left = state.accountant.total, state.accountant.room(state.scope)
     for symbol, whole, rest in (

@@ -1,40 +1,50 @@
 """The budget: one object that the caller creates, and that no copy spends twice.
 
 An accountant is a privacy filter. It compares exact rationals, so that ten charges
-of 0.1 fill a budget of 1 and nothing fits after them.
+of 0.1 fill a budget of 1 and nothing fits after them. What it knows is the record
+of what was charged, kept in a `Store`: in memory, or durably in a ledger.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-import os
-from dataclasses import dataclass, field, replace
-from decimal import ROUND_FLOOR
-from threading import Lock
-from typing import TYPE_CHECKING, Final, NoReturn, Self, SupportsIndex, final
-from uuid import UUID, uuid4
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final, Self, SupportsIndex, TypeVar, final, overload
 
 import polars as pl
 
-from dpframe.errors import (
-    BudgetExceededError,
-    LedgerError,
-    ParameterError,
-    ParameterTypeError,
-    RandomnessError,
+from dpframe.errors import LedgerError, ParameterTypeError
+from dpframe.privacy.children import checked_name, free_name, weights_of
+from dpframe.privacy.display import (
+    Child,
+    Shown,
+    Standing,
+    accountant_html,
+    accountant_text,
 )
-from dpframe.privacy.display import Charge, accountant_html, accountant_text
-from dpframe.privacy.loss import Loss, decimal_text, exact_amount
-from dpframe.privacy.scope import ROOT, Costs
+from dpframe.privacy.entries import CHARGED, RELEASED
+from dpframe.privacy.identity import new_identity
+from dpframe.privacy.lanes import check_kind, settled
+from dpframe.privacy.loss import Loss, stated_loss
+from dpframe.privacy.scope import ROOT
+from dpframe.privacy.store import MemoryStore
+from dpframe.privacy.total import EPSILON, RHO, Total, probability_or_zero
 from dpframe.table import Table
 
 if TYPE_CHECKING:
-    from fractions import Fraction
+    import os
+    from collections.abc import Callable
 
+    from dpframe.privacy.book import Account, Book
+    from dpframe.privacy.entries import Entry, Event
     from dpframe.privacy.loss import Amount
     from dpframe.privacy.scope import Scope
+    from dpframe.privacy.store import Reference, Store
 
-_DATASET: Final = "default"
+T = TypeVar("T")
+
 _SCHEMA: Final = {
     "sequence": pl.Int64(),
     "time": pl.Datetime("us", "UTC"),
@@ -49,114 +59,178 @@ _SCHEMA: Final = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Event:
-    """What a charge pays for, in public words only.
-
-    Attributes
-    ----------
-    mechanism : str
-        The release, as in ``"histogram"``.
-    columns : tuple of str
-        Columns it reads.
-    parameters : str
-        Its public parameters, as text.
-    steps : tuple of str
-        The proved steps that led to the frame; recorded with the parameters.
-    scope : Scope
-        Where in the budget it is charged.
-    """
-
-    mechanism: str
-    columns: tuple[str, ...]
-    parameters: str
-    steps: tuple[str, ...] = ()
-    scope: Scope = ROOT
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Row:
-    """One row of the record; rows are never changed."""
-
-    time: dt.datetime
-    event: Event
-    cost: Loss
-    charged: Fraction
-    state: str
-    request: UUID
-
-
-@dataclass(frozen=True, kw_only=True)
-class _State:
-    """All that changes, replaced in one assignment so that no half is ever seen."""
-
-    costs: Costs = field(default_factory=Costs)
-    rows: tuple[_Row, ...] = ()
-    unreleased: frozenset[UUID] = frozenset()
-
-    @property
-    def spent(self) -> Fraction:
-        """What the whole budget has paid for."""
-        return self.costs.of(ROOT)
-
-
 @final
 class Accountant:
-    """A privacy budget in this process's memory: epsilons that add up.
+    """A privacy budget, and the record of what it paid for.
 
     Copies of it are the same object, and so is what pandas copies from `attrs`.
 
     Parameters
     ----------
-    epsilon : float
+    epsilon : float, optional
         Total privacy loss ε, unitless, in ``(0, inf)``. Floats are read as their
-        shortest decimal: ``0.1`` is exactly 1/10.
+        shortest decimal: ``0.1`` is exactly 1/10. Alone, all releases are pure and
+        their epsilons add up.
+    delta : float, optional
+        With `epsilon`: the failure probability δ of the whole, unitless, in
+        ``(0, 1)``. Gaussian noise becomes available.
+    rho : float, optional
+        Instead of `epsilon`: total zCDP loss ρ, unitless, in ``(0, inf)``.
+    ledger : str or path, optional
+        Where the budget is kept: a file such as ``"budget.db"``, or
+        ``"postgresql://user@host/database"`` (extra ``postgres``). Default: in the
+        memory of this process; running the line again starts a fresh budget.
+    dataset : str, default "default"
+        Name of the budget in its ledger. Its total is fixed when it is made.
+    create : bool, default False
+        Make what is missing, the file too; what is there is opened.
+    keys_delta : float, default 0
+        The part of `delta` that `discover_keys` may spend; with `rho`, a delta
+        beside it.
+    anchor : str, optional
+        What `.anchor` returned earlier: an older copy of the ledger is then refused.
+    unsafe_network_fs : bool, default False
+        Accept a file on a network file system, whose locks may not work.
 
     Privacy
     -------
-    Everything charged here together is ε-DP, also when what is asked depends on
-    earlier answers. The budget ends with the process: making it again starts a
-    fresh one.
+    Everything charged here together is (ε, δ)-DP, or ρ-zCDP, also when what is asked
+    depends on earlier answers. With a delta a charge is granted if, with all before
+    it, either every release was pure and the epsilons add up to at most `epsilon`,
+    or the rhos (ε²/2 of a pure release) add up to at most ``.total.rho``: the
+    largest rho that is (ε, δ − keys_delta)-DP.
 
     Raises
     ------
     ParameterTypeError
-        If `epsilon` is not a number.
+        If an amount is not a number, or neither or both of `epsilon` and `rho` are
+        given.
     ParameterError
-        If it is 0, negative, NaN or infinite.
+        If one is 0, negative, NaN or infinite, or the deltas do not fit together.
+    LedgerError
+        If the ledger is missing and not created, has another total on record, or
+        cannot be used; `LedgerBusyError` and `LedgerCorruptError` are such errors.
 
     Examples
     --------
     >>> budget = Accountant(epsilon=3)
     >>> budget.allows(epsilon=2), budget.allows(epsilon=4)
     (True, False)
+    >>> Accountant(epsilon=1, delta=1e-6).total.rho
+    Fraction(48711940719077, 2000000000000000)
     """
 
-    __slots__ = ("__weakref__", "_lock", "_pid", "_state", "_total")
+    __slots__ = ("__weakref__", "_path", "_store", "_total")
 
-    def __init__(self, epsilon: Amount) -> None:
-        if hasattr(self, "_state"):
+    def __init__(
+        self,
+        epsilon: Amount | None = None,
+        delta: Amount | None = None,
+        rho: Amount | None = None,
+        *,
+        ledger: str | os.PathLike[str] | None = None,
+        dataset: str = "default",
+        create: bool = False,
+        keys_delta: Amount = 0,
+        anchor: str | None = None,
+        unsafe_network_fs: bool = False,
+    ) -> None:
+        if hasattr(self, "_store"):
             msg = "a budget is made once: what it spent is not forgotten."
             raise ParameterTypeError(msg, hint="make a new Accountant.")
-        self._total = exact_amount(epsilon, what="epsilon")
-        self._state = _State()
-        self._lock = Lock()
-        self._pid = os.getpid()
+        total = Total.stated(
+            epsilon=epsilon, delta=delta, rho=rho, keys_delta=keys_delta
+        )
+        name = checked_name(dataset, what="dataset")
+        if ledger is None:
+            if anchor is not None or create:
+                msg = "create= and anchor= are for a ledger, and none is named."
+                raise ParameterTypeError(msg, hint='pass ledger="budget.db".')
+            store: Store = MemoryStore()
+            store.add(lambda book: book.opening(name, total, new_identity()))
+        else:
+            from dpframe.privacy.ledger import open_ledger  # noqa: PLC0415 - seldom
+
+            store = open_ledger(
+                ledger,
+                dataset=name,
+                total=total,
+                create=create,
+                anchor=anchor,
+                unsafe_network_fs=unsafe_network_fs,
+            )
+        self._store, self._path, self._total = store, name, total
+
+    @classmethod
+    def open(
+        cls,
+        ledger: str | os.PathLike[str],
+        dataset: str = "default",
+        *,
+        anchor: str | None = None,
+        unsafe_network_fs: bool = False,
+    ) -> Self:
+        """Open a budget that is in a ledger; its total is read from there.
+
+        Parameters
+        ----------
+        ledger : str or path
+            A file, or a database as ``"postgresql://..."``.
+        dataset : str, default "default"
+            Name of the budget, or of a child: ``"visits/daily"``.
+        anchor : str, optional
+            What `.anchor` returned earlier.
+        unsafe_network_fs : bool, default False
+            Accept a file on a network file system.
+
+        Returns
+        -------
+        Accountant
+
+        Raises
+        ------
+        LedgerError
+            If the ledger or the budget is not there, or cannot be used.
+        """
+        from dpframe.privacy.ledger import open_ledger  # noqa: PLC0415 - seldom
+
+        root, *below = str(dataset).split("/")
+        for name in (root, *below):
+            checked_name(name, what="dataset")
+        store = open_ledger(
+            ledger,
+            dataset=root,
+            anchor=anchor,
+            unsafe_network_fs=unsafe_network_fs,
+        )
+        return cls.at(store, str(dataset))
+
+    @classmethod
+    def at(cls, store: Store, path: str) -> Self:
+        """Return the budget or child of this name in a store."""
+        found = object.__new__(cls)
+        found._store, found._path = store, path
+        found._total = store.view(lambda book: book.account(path).total)
+        return found
 
     @property
     def total(self) -> Loss:
         """The whole budget."""
-        return Loss(epsilon=self._total)
+        return self._total.loss
 
     @property
     def spent(self) -> Loss:
-        """What was charged so far."""
-        return Loss(epsilon=self._state.spent)
+        """What was charged so far, and what is set aside in children.
+
+        The epsilon is None once a release was not pure: epsilons of such releases do
+        not add up. The delta is what `discover_keys` has spent.
+        """
+        return self._view(lambda book, account: book.spent(account))
 
     @property
     def remaining(self) -> Loss:
-        """What can still be charged."""
-        return Loss(epsilon=self._total - self._state.spent)
+        """What can still be charged, in each lane that still holds."""
+        return self.room(ROOT)
 
     @property
     def lanes(self) -> tuple[str, ...]:
@@ -164,7 +238,26 @@ class Accountant:
 
         Each is a filter of its own; a charge needs one that still holds.
         """
-        return ("epsilon",)
+        return self._total.lanes
+
+    @property
+    def durable(self) -> bool:
+        """Whether the budget is kept in a ledger."""
+        return self._store.reference is not None
+
+    @property
+    def keys_delta(self) -> Fraction:
+        """The delta that releases may spend themselves, all together."""
+        return self._total.keys_delta
+
+    @property
+    def anchor(self) -> str:
+        """Where the record ends now, as text to keep elsewhere.
+
+        Passed as ``anchor=`` when the ledger is opened again, it makes sure that the
+        record still holds every row up to here: an older copy is refused.
+        """
+        return self._store.view(lambda book: f"{book.length - 1}:{book.head}")
 
     def settle(self, stated: Loss, scope: Scope = ROOT) -> Loss:
         """Return the loss that a call's stated one means here: which noise it buys.
@@ -186,27 +279,176 @@ class Accountant:
         ParameterError
             For a rho where only epsilons add up.
         """
-        del scope
-        if stated.epsilon is None:
-            msg = "rho= needs a budget in rho or (epsilon, delta); this one is pure."
-            raise ParameterError(msg, hint="pass epsilon= instead.")
-        return stated
+        return self._view(lambda book, account: settled(stated, book, account, scope))
 
-    def allows(self, *, epsilon: Amount) -> bool:
+    def allows(
+        self, *, epsilon: Amount | None = None, rho: Amount | None = None
+    ) -> bool:
         """Tell whether a charge would be granted now; nothing is spent.
 
         Parameters
         ----------
-        epsilon : float
+        epsilon : float, optional
             Privacy loss ε, unitless, in ``(0, inf)``.
+        rho : float, optional
+            Instead: zCDP loss ρ.
 
         Returns
         -------
         bool
             True where it fits into what remains.
         """
-        amount = exact_amount(epsilon, what="epsilon")
-        return self._state.spent + amount <= self._total
+        stated = stated_loss(epsilon=epsilon, rho=rho, allow_weak=True)
+        cost = self.settle(stated)
+        return self._view(lambda book, account: book.allows(account, cost, ROOT))
+
+    def child(
+        self,
+        name: str,
+        *,
+        epsilon: Amount | None = None,
+        rho: Amount | None = None,
+        keys_delta: Amount = 0,
+    ) -> Accountant:
+        """Set a part of this budget aside under a name.
+
+        A child is a budget of its own: its releases are charged to it alone, and its
+        total is taken from this one at once. A child of this name that is there, open
+        and of the same total, is returned as it is.
+
+        Parameters
+        ----------
+        name : str
+            In a ledger it is opened again as ``"dataset/name"``.
+        epsilon : float, optional
+            Its total ε. Where rhos add up it holds what one pure release of it costs
+            there, ``epsilon**2 / 2``.
+        rho : float, optional
+            Instead: its total ρ.
+        keys_delta : float, default 0
+            The part of this budget's `keys_delta` that it may spend.
+
+        Returns
+        -------
+        Accountant
+
+        Raises
+        ------
+        BudgetExceededError
+            If that is more than what remains.
+        LedgerError
+            If there is a child of this name with another total, or it was closed.
+
+        Examples
+        --------
+        >>> budget = Accountant(epsilon=3)
+        >>> daily = budget.child("daily", epsilon=1)
+        >>> float(budget.remaining), float(daily.remaining)
+        (2.0, 1.0)
+        """
+        path = f"{self._path}/{checked_name(name, what='name')}"
+        total = self._child_total(epsilon, rho, keys_delta)
+
+        def known(book: Book) -> bool:
+            account = book.accounts.get(path)
+            if account is None:
+                return False
+            if account.closed or account.total != total:
+                was = "was closed" if account.closed else "has another total"
+                msg = f"a child {path!r} is on record and {was}."
+                raise LedgerError(msg, hint="choose another name.")
+            return True
+
+        if not self._store.view(known):
+            self._store.add(lambda book: book.opening(path, total, new_identity()))
+        return Accountant.at(self._store, path)
+
+    def _child_total(self, epsilon: object, rho: object, keys_delta: object) -> Total:
+        stated = stated_loss(epsilon=epsilon, rho=rho, allow_weak=True)
+        check_kind(stated, self._total)
+        keys = probability_or_zero(keys_delta, what="keys_delta")
+        return Total(
+            epsilon=(stated.epsilon or Fraction(0)) if EPSILON in self.lanes else None,
+            rho=stated.as_rho if RHO in self.lanes else None,
+            delta=keys or None,
+            keys_delta=keys,
+        )
+
+    @overload
+    def split(self, parts: int) -> list[Accountant]: ...
+    @overload
+    def split(self, parts: Mapping[str, Amount]) -> dict[str, Accountant]: ...
+    def split(
+        self, parts: int | Mapping[str, Amount]
+    ) -> list[Accountant] | dict[str, Accountant]:
+        """Share what remains among children, exactly.
+
+        Parameters
+        ----------
+        parts : int or mapping of str to float
+            How many equal parts, or weights by name.
+
+        Returns
+        -------
+        list or dict of Accountant
+            The children; of equal parts they are named by numbers.
+
+        Raises
+        ------
+        ParameterError
+            If there are no parts, or a weight is not positive.
+        BudgetExceededError
+            If nothing remains.
+
+        Examples
+        --------
+        >>> stages = Accountant(epsilon=1).split({"daily": 3, "weekly": 1})
+        >>> stages["daily"].total.epsilon
+        Fraction(3, 4)
+        """
+        weights = weights_of(parts)
+        whole = sum(weights.values(), Fraction(0))
+        rest: list[Loss] = []
+        names: dict[str, str] = {}
+
+        def opening(label: str, weight: Fraction) -> Callable[[Book], Entry]:
+            def write(book: Book) -> Entry:
+                if not rest:
+                    rest.append(book.room(book.account(self._path), ROOT))
+                free = (
+                    label if isinstance(parts, Mapping) else free_name(book, self._path)
+                )
+                names[label] = f"{self._path}/{free}"
+                total = self._part(rest[0].share(weight / whole))
+                return book.opening(names[label], total, new_identity())
+
+            return write
+
+        self._store.add(*(opening(name, weight) for name, weight in weights.items()))
+        made = {name: Accountant.at(self._store, names[name]) for name in weights}
+        return made if isinstance(parts, Mapping) else list(made.values())
+
+    def _part(self, rest: Loss) -> Total:
+        """Return the total of a child that takes this much of what remains."""
+        keys = rest.delta or Fraction(0)
+        return Total(
+            epsilon=(rest.epsilon or Fraction(0)) if EPSILON in self.lanes else None,
+            rho=(rest.rho or Fraction(0)) if RHO in self.lanes else None,
+            delta=keys or None,
+            keys_delta=keys,
+        )
+
+    def close(self) -> None:
+        """End this child and give what it has not spent back to its parent.
+
+        It can be charged no more, by any process; nor can its own children.
+
+        Raises
+        ------
+        LedgerError
+            If it is no child, or was closed before.
+        """
+        self._store.add(lambda book: book.closing(self._path, new_identity()))
 
     @property
     def events(self) -> Table:
@@ -215,37 +457,48 @@ class Accountant:
         Columns are ``sequence``, ``time``, ``dataset``, ``mechanism``, ``columns``,
         ``parameters``, ``cost``, ``scope``, ``charged`` and ``state``. Costs are
         exact. The row of a release repeats that of its charge, with state
-        ``released``. In memory the dataset is ``default``. The scope is ``root``, or
+        ``released``. The dataset tells children apart. The scope is ``root``, or
         the part of a partition that was released from; ``charged`` is by how much the
-        release raised what the whole budget has spent. That is less than its cost, or
+        release raised what its budget has spent. That is less than its cost, or
         nothing, where other parts of the partition had cost more.
         """
         rows = [
             (
-                sequence,
-                row.time,
-                _DATASET,
-                row.event.mechanism,
-                ", ".join(row.event.columns),
-                "; ".join([row.event.parameters, *row.event.steps]),
-                row.cost.exact,
-                row.event.scope.name,
-                Loss(epsilon=row.charged).exact,
+                row.sequence,
+                dt.datetime.fromisoformat(row.time),
+                row.account,
+                row.mechanism,
+                row.columns,
+                row.parameters,
+                row.cost,
+                row.scope,
+                row.charged,
                 row.state,
             )
-            for sequence, row in enumerate(self._state.rows, start=1)
+            for row in self._rows(CHARGED, RELEASED)
         ]
         return Table(pl.DataFrame(rows, schema=_SCHEMA, orient="row"))
 
-    def charge(self, cost: Loss, event: Event) -> Receipt:
+    def _rows(self, *states: str) -> list[Entry]:
+        return [
+            row
+            for row in self._store.entries()
+            if row.state in states and f"{row.account}/".startswith(f"{self._path}/")
+        ]
+
+    def charge(
+        self, cost: Loss, event: Event, *, request: str | None = None
+    ) -> Receipt:
         """Spend `cost` before anything is read, or refuse and change nothing.
 
         Parameters
         ----------
         cost : Loss
-            A pure loss, greater than 0.
+            An epsilon or a rho greater than 0; an epsilon may have a delta.
         event : Event
             What it pays for, in public words.
+        request : str, optional
+            Names the charge; one that is on record is refused. Default: a fresh one.
 
         Returns
         -------
@@ -257,74 +510,40 @@ class Accountant:
         BudgetExceededError
             If `cost` is more than what remains.
         ParameterError
-            If `cost` is no pure loss, or 0.
+            If the budget has no such losses, or `cost` is 0.
         LedgerError
-            In a forked child, whose copy of the budget would be spent twice.
+            If the record cannot be used, the child was closed, or the request was
+            charged before; in a forked child, for a budget in memory.
         RandomnessError
             If the operating system gives no random bytes to name the charge with.
         """
-        amount = _pure(cost)
-        now, request = dt.datetime.now(dt.UTC), _new_request()
-        self._check_process()
-        with self._lock:
-            state = self._state
-            costs = state.costs.after(event.scope, amount)
-            if costs.of(ROOT) > self._total:
-                raise _exceeded(cost, self._room(event.scope))
-            row = _Row(
-                time=now,
-                event=event,
-                cost=cost,
-                charged=costs.of(ROOT) - state.spent,
-                state="charged",
-                request=request,
-            )
-            self._state = replace(
-                state,
-                costs=costs,
-                rows=(*state.rows, row),
-                unreleased=state.unreleased | {request},
-            )
-        return Receipt(accountant=self, cost=cost, request=request)
+        name = new_identity() if request is None else request
+        self._store.add(lambda book: book.charge(self._path, cost, event, name))
+        return Receipt(accountant=self, cost=cost, request=name)
 
     def room(self, scope: Scope) -> Loss:
-        """Return the most that a release in a scope could cost now.
+        """Return the most that a release in a scope could cost now, in each lane.
 
         In a part of a partition that is more than `remaining` where other parts have
         cost more: up to their cost it raises nothing.
         """
-        return Loss(epsilon=self._room(scope))
+        return self._view(lambda book, account: book.room(account, scope))
 
-    def _room(self, scope: Scope) -> Fraction:
-        costs = self._state.costs
-        return self._total - costs.of(ROOT) + costs.slack(scope)
-
-    def mark_released(self, request: UUID) -> None:
+    def mark_released(self, request: str) -> None:
         """Record that the answer of a charge was handed out; see `Receipt.released`."""
-        self._check_process()
-        now = dt.datetime.now(dt.UTC)
-        with self._lock:
-            state = self._state
-            if request not in state.unreleased:
-                msg = "this charge has been released already, or was made elsewhere."
-                raise LedgerError(msg, hint="charge again for another release.")
-            charged = next(r for r in reversed(state.rows) if r.request == request)
-            self._state = replace(
-                state,
-                rows=(*state.rows, replace(charged, time=now, state="released")),
-                unreleased=state.unreleased - {request},
-            )
+        self._store.add(lambda book: book.release(request))
 
-    def _check_process(self) -> None:
-        if os.getpid() != self._pid:
-            msg = (
-                "this budget lives in the memory of the process that made it, "
-                "not in this forked child.\n"
-                "Nothing was released and nothing was spent."
-            )
-            raise LedgerError(
-                msg, hint="charge in the parent; several processes need a ledger."
-            )
+    def _view(self, look: Callable[[Book, Account], T]) -> T:
+        return self._store.view(lambda book: look(book, book.account(self._path)))
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether two handles are one budget."""
+        if not isinstance(other, Accountant):
+            return NotImplemented
+        return self._store is other._store and self._path == other._path
+
+    def __hash__(self) -> int:
+        return hash((id(self._store), self._path))
 
     def __copy__(self) -> Self:
         return self
@@ -332,30 +551,60 @@ class Accountant:
     def __deepcopy__(self, memo: dict[int, object]) -> Self:
         return self
 
-    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
-        msg = "a budget in memory cannot be pickled: its copies would be spent twice."
-        raise ParameterTypeError(
-            msg, hint="a budget that several processes share needs a ledger."
-        )
-
-    def _charges(self) -> list[Charge]:
-        return [
-            Charge(
-                mechanism=row.event.mechanism,
-                columns=", ".join(row.event.columns),
-                cost=_pure(row.cost),
-                scope="" if row.event.scope is ROOT else row.event.scope.name,
-                charged=row.charged,
+    def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[object, ...]:
+        reference = self._store.reference
+        if reference is None:
+            msg = (
+                "a budget in memory cannot be pickled: its copies would be spent twice."
             )
-            for row in self._state.rows
-            if row.state == "charged"
-        ]
+            raise ParameterTypeError(
+                msg,
+                hint="give it a ledger, which several processes can share: "
+                'Accountant(..., ledger="budget.db", create=True).',
+            )
+        return _reopened, (reference, self._path)
 
     def __repr__(self) -> str:
-        return accountant_text(self._total, self._charges())
+        return accountant_text(self._standing())
 
     def _repr_html_(self) -> str:
-        return accountant_html(self._total, self._charges())
+        return accountant_html(self._standing())
+
+    def _standing(self) -> Standing:
+        """Return what is shown of this budget."""
+        charges = [
+            Shown(
+                mechanism=row.mechanism,
+                columns=row.columns,
+                account=row.account,
+                cost=Loss.parsed(row.cost),
+                scope="" if row.scope == ROOT.name else row.scope,
+                charged=row.charged,
+            )
+            for row in self._rows(CHARGED)
+        ]
+
+        def look(book: Book, account: Account) -> Standing:
+            return Standing(
+                path=self._path,
+                place=self._store.place,
+                total=account.total,
+                spent=book.spent(account),
+                remaining=book.room(account, ROOT),
+                closed=account.closed,
+                children=tuple(
+                    Child(
+                        path=child.path,
+                        total=child.total,
+                        spent=book.spent(child),
+                        closed=child.closed,
+                    )
+                    for child in account.children
+                ),
+                charges=tuple(charges),
+            )
+
+        return self._view(look)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -368,13 +617,13 @@ class Receipt:
         Where it was charged.
     cost : Loss
         What was charged.
-    request : UUID
+    request : str
         Names the charge.
     """
 
     accountant: Accountant = field(repr=False)
     cost: Loss
-    request: UUID = field(repr=False)
+    request: str = field(repr=False)
 
     def released(self) -> None:
         """Record that the answer was handed out.
@@ -387,38 +636,8 @@ class Receipt:
         self.accountant.mark_released(self.request)
 
 
-def _new_request() -> UUID:
-    """Return a name for a charge, from the operating system's random bytes."""
-    try:
-        return uuid4()
-    except (OSError, ValueError):  # no bytes, or too few
-        msg = "The source of random bytes failed.\nNothing was released or spent."
-    raise RandomnessError(msg)
+def _reopened(reference: Reference, path: str) -> Accountant:
+    """Return the budget that was pickled as a reference to its ledger."""
+    from dpframe.privacy.ledger import reopened  # noqa: PLC0415 - seldom
 
-
-def _pure(cost: Loss) -> Fraction:
-    # Callers may not be type-checked, and a charge is where it matters.
-    if not isinstance(cost, Loss):  # pyright: ignore[reportUnnecessaryIsInstance]
-        msg = f"a charge must be a Loss, not {type(cost).__name__}."
-        raise ParameterTypeError(msg)
-    if cost.epsilon is None or cost.delta:
-        msg = f"this budget is pure epsilon, and a loss of {cost} is not."
-        raise ParameterError(msg, hint="pass epsilon= instead.")
-    if cost.epsilon == 0:
-        msg = "a charge must be greater than 0."
-        raise ParameterError(msg)
-    return cost.epsilon
-
-
-def _exceeded(cost: Loss, remaining: Fraction) -> BudgetExceededError:
-    asked = f"this release costs epsilon={decimal_text(_pure(cost))}"
-    fits = f"epsilon={decimal_text(remaining, ROUND_FLOOR)}"
-    left = f"only {fits} remains" if remaining else "nothing remains of this budget"
-    return BudgetExceededError(
-        f"{asked}, but {left}.\nNothing was released and nothing was spent.",
-        requested=cost,
-        remaining=Loss(epsilon=remaining),
-        hint=f"pass {fits} or less, or open a new budget."
-        if remaining
-        else "open a new budget.",
-    )
+    return Accountant.at(reopened(reference), path)

@@ -10,12 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
-from typing import Any, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 import numpy as np
 
 from dpframe.errors import ParameterError, ParameterTypeError
 from dpframe.privacy.conversion import epsilon_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 Amount: TypeAlias = "float | Fraction | Decimal | np.integer[Any] | np.floating[Any]"
 """What callers may write for a public amount; ints are included, Booleans are not."""
@@ -55,7 +58,7 @@ def exact_amount(value: object, *, what: str) -> Fraction:
     >>> exact_amount(0.1, what="epsilon")
     Fraction(1, 10)
     """
-    number = _as_fraction(value, what=what)
+    number = exact_rational(value, what=what)
     if number <= 0:
         msg = f"{what} must be greater than 0, not {decimal_text(number)}."
         raise ParameterError(msg)
@@ -65,7 +68,8 @@ def exact_amount(value: object, *, what: str) -> Fraction:
     return number
 
 
-def _as_fraction(value: object, *, what: str) -> Fraction:
+def exact_rational(value: object, *, what: str) -> Fraction:
+    """Return a number of any sign exactly; see `exact_amount`."""
     kind = type(value).__name__
     if isinstance(value, (bool, np.bool_, np.timedelta64)) or not isinstance(
         value, (int, float, Fraction, Decimal, np.integer, np.floating)
@@ -102,6 +106,17 @@ def decimal_text(amount: Fraction, rounding: str = ROUND_CEILING) -> str:
     quotient = context.divide(Decimal(amount.numerator), Decimal(amount.denominator))
     digits = quotient.normalize(context)
     return f"{digits:f}" if -5 <= digits.adjusted() < 16 else f"{digits:e}"  # noqa: PLR2004 - where Python's floats switch, too
+
+
+def exact_text(amounts: Mapping[str, Fraction | None]) -> str:
+    """Return amounts without rounding, as in ``epsilon=3/10, delta=1/100``."""
+    return ", ".join(f"{k}={v}" for k, v in amounts.items() if v is not None)
+
+
+def parse_amounts(text: str) -> dict[str, Fraction]:
+    """Return the amounts that `exact_text` wrote."""
+    pairs = (pair.split("=") for pair in text.split(", ") if pair)
+    return {name: Fraction(value) for name, value in pairs}
 
 
 @dataclass(frozen=True)
@@ -168,7 +183,12 @@ class Loss:
     @property
     def exact(self) -> str:
         """The loss without rounding, as in ``epsilon=3/10``."""
-        return ", ".join(f"{name}={value}" for name, value in self._tracked().items())
+        return exact_text(self._tracked())
+
+    @classmethod
+    def parsed(cls, text: str) -> Loss:
+        """Return the loss that `exact` wrote."""
+        return cls(**parse_amounts(text))
 
     @property
     def as_rho(self) -> Fraction:

@@ -15,19 +15,20 @@ References
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_left, insort
 from dataclasses import dataclass, field
 from fractions import Fraction
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from dpframe.privacy.identity import new_identity
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Scope:
     """The whole budget, or one part of a partition.
+
+    Two are the same where they have one name in one partition, in whatever process.
 
     Attributes
     ----------
@@ -42,19 +43,25 @@ class Scope:
     partition: Partition | None = None
 
     def __copy__(self) -> Self:
-        """Return the same: a copy would be another part, and cost nothing beside it."""
+        """Return the same."""
         return self
 
     def __deepcopy__(self, memo: dict[int, object]) -> Self:
         """Return the same."""
         return self
 
-    def __reduce__(self) -> tuple[object, ...]:
-        """Keep the whole budget's scope one object."""
-        return _restored, (self.name, self.partition)
+    @property
+    def path(self) -> str:
+        """The scope as text that `scope_at` reads: its partitions from the top."""
+        steps = [
+            (part.partition.identity, part.partition.most, part.name)
+            for part in reversed(_path(self))
+            if part.partition is not None
+        ]
+        return json.dumps(steps, separators=(",", ":"), ensure_ascii=False)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Partition:
     """Disjoint parts of one frame.
 
@@ -64,10 +71,13 @@ class Partition:
         Where the frame itself is charged.
     most : int
         In how many parts one privacy unit can be.
+    identity : str
+        Tells it from all others, also from another one of the same frame.
     """
 
-    scope: Scope
-    most: int = 1
+    scope: Scope = field(compare=False)
+    most: int = field(default=1, compare=False)
+    identity: str = field(default_factory=new_identity)
 
     def part(self, label: str) -> Scope:
         """Return the scope of one part, named by its column and key."""
@@ -79,8 +89,13 @@ ROOT: Final = Scope(name="root")
 """The whole budget: what every frame is charged to at first."""
 
 
-def _restored(name: str, partition: Partition | None) -> Scope:
-    return ROOT if partition is None else Scope(name=name, partition=partition)
+def scope_at(path: str) -> Scope:
+    """Return the scope that a path leads to, the inverse of `Scope.path`."""
+    scope = ROOT
+    for identity, most, name in json.loads(path):
+        partition = Partition(scope=scope, most=most, identity=identity)
+        scope = Scope(name=name, partition=partition)
+    return scope
 
 
 def common_ancestor(one: Scope, other: Scope) -> Scope:
@@ -100,28 +115,18 @@ def _path(scope: Scope) -> list[Scope]:
     return path
 
 
-@dataclass(frozen=True, kw_only=True)
 class Costs:
-    """What every scope costs so far; a value, replaced and never changed.
+    """What every scope costs so far, in one measure."""
 
-    Attributes
-    ----------
-    scopes : mapping of Scope to Fraction
-        Cost of each scope that was charged, with all partitions below it.
-    parts : mapping of Partition to tuple of Fraction
-        Costs of the parts of each partition that were charged, in increasing order.
-    """
+    __slots__ = ("_parts", "_scopes")
 
-    scopes: Mapping[Scope, Fraction] = field(
-        default_factory=lambda: MappingProxyType({})
-    )
-    parts: Mapping[Partition, tuple[Fraction, ...]] = field(
-        default_factory=lambda: MappingProxyType({})
-    )
+    def __init__(self) -> None:
+        self._scopes: dict[Scope, Fraction] = {}
+        self._parts: dict[Partition, list[Fraction]] = {}
 
     def of(self, scope: Scope) -> Fraction:
-        """Return what a scope costs so far."""
-        return self.scopes.get(scope, Fraction(0))
+        """Return what a scope costs so far, with all partitions below it."""
+        return self._scopes.get(scope, Fraction(0))
 
     def slack(self, scope: Scope) -> Fraction:
         """Return how much can be charged to a scope before the whole costs more.
@@ -135,29 +140,30 @@ class Costs:
             scope = scope.partition.scope
         return total
 
-    def after(self, scope: Scope, amount: Fraction) -> Costs:
-        """Return the costs with one more charge."""
-        scopes, parts = dict(self.scopes), dict(self.parts)
-        scopes[scope] = self.of(scope) + amount
+    def rise(self, scope: Scope, amount: Fraction) -> Fraction:
+        """Return by how much the whole would cost more after a charge."""
+        return max(amount - self.slack(scope), Fraction(0))
+
+    def add(self, scope: Scope, amount: Fraction) -> None:
+        """Take note of a charge."""
         while scope.partition is not None:
-            partition = scope.partition
-            costs = self._others(scope, partition)
-            insort(costs, scopes[scope])
-            parts[partition] = tuple(costs)
-            amount = max(amount - self._lag(scope, partition), Fraction(0))
-            scope = partition.scope
-            scopes[scope] = self.of(scope) + amount
-        return Costs(scopes=MappingProxyType(scopes), parts=MappingProxyType(parts))
+            above = max(amount - self._lag(scope, scope.partition), Fraction(0))
+            costs, before = self._parts.setdefault(scope.partition, []), self.of(scope)
+            if scope in self._scopes:
+                del costs[bisect_left(costs, before)]
+            insort(costs, before + amount)
+            self._scopes[scope] = before + amount
+            scope, amount = scope.partition.scope, above
+        self._scopes[scope] = self.of(scope) + amount
 
     def _lag(self, scope: Scope, partition: Partition) -> Fraction:
-        """Return how much less a part costs than the least that counts in its place."""
-        others = self._others(scope, partition)
-        least = others[-partition.most] if len(others) >= partition.most else 0
-        return max(least - self.of(scope), Fraction(0))
+        """Return how much less a part costs than the least that counts in its place.
 
-    def _others(self, scope: Scope, partition: Partition) -> list[Fraction]:
-        """Return what the other parts of a partition cost, in increasing order."""
-        costs = [*self.parts.get(partition, ())]
-        if scope in self.scopes:
-            del costs[bisect_left(costs, self.scopes[scope])]
-        return costs
+        That is the `most`-th largest of what the other parts cost.
+        """
+        costs, own = self._parts.get(partition, []), self.of(scope)
+        place = len(costs) - partition.most
+        if scope in self._scopes and bisect_left(costs, own) >= place:
+            place -= 1  # the part itself is among the largest
+        least = costs[place] if place >= 0 else Fraction(0)
+        return max(least - own, Fraction(0))
