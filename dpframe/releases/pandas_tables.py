@@ -36,12 +36,11 @@ def host_column(column: pl.Series, host: Any, keys: Keys | None) -> pd.Series[An
     Whole numbers with a missing cell (the row of `other=True`) become nullable
     `Int64`, Booleans `boolean`; dates are objects, since pandas has no day dtype.
     """
-    values = column.to_list()
     if isinstance(host, pd.CategoricalDtype):
-        found = keys or column.unique(maintain_order=True).to_list()
-        levels = [level for level in found if level is not None]
-        index = pd.Index(levels, dtype=host.categories.dtype)
-        return pd.Series(pd.Categorical(values, categories=index, ordered=host.ordered))
+        return _category(column, host, keys)
+    if column.dtype.is_temporal() and isinstance(host, pd.ArrowDtype):
+        return _arrow_times(column, host)
+    values = column.to_list()
     missing = isinstance(host, pd.ArrowDtype) and pa.types.is_null(host.pyarrow_dtype)
     if host is None or missing:
         return _plain_column(column)
@@ -51,9 +50,27 @@ def host_column(column: pl.Series, host: Any, keys: Keys | None) -> pd.Series[An
         return pd.Series(values, dtype=nullable)
     if numpy_kind == "O":
         return pd.Series(values, dtype=object)
-    if column.dtype.is_temporal() and not isinstance(host, pd.ArrowDtype):
+    if column.dtype.is_temporal():
         return _plain_column(column).astype(host)
     return pd.Series(values, dtype=host)
+
+
+def _category(column: pl.Series, host: Any, keys: Keys | None) -> pd.Series[Any]:
+    dtype: Any = host.categories.dtype
+    values: Any = column.to_list()
+    levels: Any = keys or column.unique(maintain_order=True).drop_nulls().to_list()
+    if column.dtype.is_temporal():  # Python's times end at microseconds
+        values = host_column(column, dtype, None)
+        levels = keys or values.dropna().unique()
+    index = pd.Index(levels, dtype=dtype)
+    return pd.Series(pd.Categorical(values, categories=index, ordered=host.ordered))
+
+
+def _arrow_times(column: pl.Series, host: pd.ArrowDtype) -> pd.Series[Any]:
+    if pa.types.is_null(host.pyarrow_dtype):
+        return _plain_column(column)
+    held = column.to_arrow().cast(host.pyarrow_dtype, safe=False)
+    return pd.Series(held, dtype=host)
 
 
 def _plain_column(column: pl.Series) -> pd.Series[Any]:
