@@ -311,8 +311,9 @@ def key(column: ColumnType) -> pl.Expr:
     """
     value = pl.col(column.name)
     if column.kind is Kind.FLOAT:
-        held = pl.when(value.is_finite()).then(value + 0.0)  # -0.0 is 0.0
-        return held.cast(column.dtype)
+        zero = pl.lit(0.0, column.dtype)  # Polars leaves -0.0 + 0.0 as it is
+        held = pl.when(value == 0).then(zero).otherwise(value)
+        return pl.when(value.is_finite()).then(held)
     if column.kind.is_temporal:
         return pl.when(value.to_physical().is_between(*column.ends)).then(value)
     return value

@@ -107,6 +107,15 @@ def test_keys_of_every_dtype_are_sorted_by_value(
         assert found(rows.dp.attach(Accountant(epsilon=1)), "g") == expected
 
 
+@pytest.mark.parametrize("dtype", [pl.Float32, pl.Float64])
+@pytest.mark.parametrize("zeros", [[-0.0], [-0.0, 0.0, -0.0] * 9, [0.0, -0.0]])
+def test_no_zero_has_a_sign(dtype: type[pl.DataType], zeros: list[float]) -> None:
+    frame = pl.DataFrame({"g": pl.Series(zeros, dtype=dtype)})
+    ((zero, count),) = found(frame.dp.attach(Accountant(epsilon=1)), "g")
+    assert count == len(zeros)
+    assert math.copysign(1, zero) == 1
+
+
 def test_nanoseconds_tell_keys_apart() -> None:
     column = pl.Series("g", [3, 1, 2, 1]).cast(pl.Datetime("ns"))
     private = column.to_frame().lazy().dp.attach(Accountant(epsilon=1))
