@@ -18,11 +18,11 @@ from __future__ import annotations
 import math
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, reduce
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 _DIGITS: Final = 60
 _NEAR: Final = Context(prec=_DIGITS, Emin=MIN_EMIN, Emax=MAX_EMAX)
@@ -58,15 +58,17 @@ def epsilon_of(rho: Fraction, delta: Fraction) -> Fraction:
     """
     if rho == 0:
         return Fraction(0)
-    size, chance = _log(rho), -float(_decimal_log(delta))
+    size, chance = _log(rho), -_log(delta)
 
-    def epsilon(order: float) -> float:
+    def roughly(order: float) -> float:
         return _exp(size) + _exp(size + order) + _penalty(order, chance)
 
-    best = _minimum(epsilon)
-    terms = [_decimal(rho), _NEAR.multiply(_decimal(rho), _decimal(best))]
-    value = _total([*terms, *_penalty_terms(best, delta)], rounding=ROUND_CEILING)
-    return max(value, Fraction(0))
+    def terms(above: Decimal) -> list[Decimal]:
+        steps = [_decimal(rho), _NEAR.multiply(_decimal(rho), above)]
+        return [*steps, *_penalty_terms(above, delta)]
+
+    best = _minimum(roughly, lambda above: reduce(_NEAR.add, terms(above)))
+    return max(_total(terms(best), rounding=ROUND_CEILING), Fraction(0))
 
 
 @lru_cache(maxsize=256)
@@ -90,18 +92,23 @@ def rho_within(epsilon: Fraction, delta: Fraction) -> Fraction:
     >>> float(rho_within(Fraction(1), Fraction(1, 10**6)))
     0.0243559703595383
     """
-    chance, wanted = -float(_decimal_log(delta)), _log(epsilon)
+    wanted, chance = _log(epsilon), -_log(delta)
 
-    def shortfall(order: float) -> float:
+    def roughly(order: float) -> float:
         room = _exp(wanted) - _penalty(order, chance)
-        if room <= 0:
-            return math.inf
-        return max(order, 0.0) + math.log1p(_exp(-abs(order))) - math.log(room)
+        return math.inf if room <= 0 else _log_order(order) - math.log(room)
 
-    best = _minimum(shortfall)
-    terms = [_NEAR.minus(term) for term in _penalty_terms(best, delta)]
-    room = _total([_decimal(epsilon), *terms], rounding=ROUND_FLOOR)
-    return _rounded(max(room, Fraction(0)) / (1 + best), rounding=ROUND_FLOOR)
+    def terms(above: Decimal) -> list[Decimal]:
+        penalties = (_NEAR.minus(term) for term in _penalty_terms(above, delta))
+        return [_decimal(epsilon), *penalties]
+
+    def shortfall(above: Decimal) -> Decimal:
+        room = reduce(_NEAR.add, terms(above))
+        return _NEAR.minus(_NEAR.divide(room, _NEAR.add(above, 1)))
+
+    best = _minimum(roughly, shortfall)
+    room = max(_total(terms(best), rounding=ROUND_FLOOR), Fraction(0))
+    return _rounded(room / (1 + Fraction(best)), rounding=ROUND_FLOOR)
 
 
 def _penalty(order: float, chance: float) -> float:
@@ -109,37 +116,51 @@ def _penalty(order: float, chance: float) -> float:
 
     Orders are searched by their logarithm, so that they reach far on both sides.
     """
-    above = max(order, 0.0) + math.log1p(_exp(-abs(order)))  # log(a)
-    return (order - above) + (chance - above) * _exp(-order)
+    return order - _log_order(order) + (chance - _log_order(order)) * _exp(-order)
 
 
-def _penalty_terms(best: Fraction, delta: Fraction) -> list[Decimal]:
-    """Return the same sum's terms in decimals, at the order ``1 + best``."""
-    above = _decimal_log(1 + best)
-    spread = _NEAR.divide(Decimal(1), _decimal(best))
+def _log_order(order: float) -> float:
+    """Return ``log(a)`` for ``a = 1 + exp(order)``."""
+    return max(order, 0.0) + math.log1p(_exp(-abs(order)))
+
+
+def _penalty_terms(above: Decimal, delta: Fraction) -> list[Decimal]:
+    """Return the terms of the same sum in decimals, for ``a = 1 + above``."""
+    log_order = _NEAR.ln(_NEAR.add(above, 1))
     return [
-        _decimal_log(best),
-        _NEAR.minus(above),
-        _NEAR.minus(_NEAR.multiply(_decimal_log(delta), spread)),
-        _NEAR.minus(_NEAR.multiply(above, spread)),
+        _NEAR.ln(above),
+        _NEAR.minus(log_order),
+        _NEAR.minus(_NEAR.divide(_decimal_log(delta), above)),
+        _NEAR.minus(_NEAR.divide(log_order, above)),
     ]
 
 
-def _minimum(function: Callable[[float], float]) -> Fraction:
-    """Return ``a - 1`` of an order where a function of its logarithm is small."""
-    coarse = [-_WIDEST + step for step in range(int(2 * _WIDEST) + 1)]
-    middle = min(coarse, key=function)
-    low, high = middle - 1, middle + 1
-    for _ in range(60):
-        width = _GOLDEN * (high - low)
-        if function(high - width) < function(low + width):
-            high = low + width
+def _minimum(
+    roughly: Callable[[float], float], exactly: Callable[[Decimal], Decimal]
+) -> Decimal:
+    """Return an ``a - 1`` where a function is small: found in floats, then refined."""
+
+    def at(order: float) -> Decimal:
+        return exactly(Decimal(_exp(order)))
+
+    coarse = [-_WIDEST + step for step in range(int(2 * _WIDEST))]
+    middle = min(coarse, key=roughly)
+    low, high = max(middle - 1, -_WIDEST), min(middle + 1, 709.0)
+    left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+    at_left, at_right = at(left), at(right)
+    for _ in range(50):
+        if at_left < at_right:
+            high, right, at_right = right, left, at_left
+            left = high - _GOLDEN * (high - low)
+            at_left = at(left)
         else:
-            low = high - width
-    return Fraction(_exp((low + high) / 2))
+            low, left, at_left = left, right, at_right
+            right = low + _GOLDEN * (high - low)
+            at_right = at(right)
+    return Decimal(_exp((low + high) / 2))
 
 
-def _total(terms: list[Decimal], *, rounding: str) -> Fraction:
+def _total(terms: Sequence[Decimal], *, rounding: str) -> Fraction:
     """Add up decimals, and give what their rounding may have cost."""
     total = Fraction(0)
     for term in terms:
