@@ -68,16 +68,21 @@ def _headline(state: State, host: str) -> str:
     parts = ["PrivateFrame", host, _unit_text(state)]
     if state.scope != ROOT:
         parts.append(f"part {state.scope.name}")
+    return " · ".join([*parts, _left_text(state)])
+
+
+def _left_text(state: State) -> str:
+    """Return what is left where the frame is charged, in each lane that holds."""
     total, left = state.accountant.total, state.accountant.room(state.scope)
-    for symbol, whole, rest in (
-        ("ε", total.epsilon, left.epsilon),
-        ("ρ", total.rho, left.rho),
-    ):
-        if whole is not None and rest is not None:
-            some = decimal_text(rest, ROUND_FLOOR)
-            parts.append(f"{some} of {symbol} {decimal_text(whole)} left")
-            break
-    return " · ".join(parts)
+    lanes = [
+        f"{decimal_text(rest, ROUND_FLOOR)} of {symbol} {decimal_text(whole)}"
+        for symbol, whole, rest in (
+            ("ε", total.epsilon, left.epsilon),
+            ("ρ", total.rho, left.rho),
+        )
+        if whole and rest is not None
+    ]
+    return f"{' or '.join(lanes)} left" if lanes else "nothing left"
 
 
 def _unit_text(state: State) -> str:

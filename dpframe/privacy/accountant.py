@@ -17,18 +17,15 @@ import polars as pl
 
 from dpframe.errors import LedgerError, ParameterTypeError
 from dpframe.privacy.children import checked_name, free_name, weights_of
-from dpframe.privacy.display import (
-    Child,
-    Shown,
-    Standing,
-    accountant_html,
-    accountant_text,
-)
+from dpframe.privacy.display import accountant_text
+from dpframe.privacy.display_html import accountant_html
 from dpframe.privacy.entries import CHARGED, RELEASED
 from dpframe.privacy.identity import new_identity
 from dpframe.privacy.lanes import check_kind, settled
 from dpframe.privacy.loss import Loss, stated_loss
+from dpframe.privacy.refusals import nothing_to_split
 from dpframe.privacy.scope import ROOT
+from dpframe.privacy.standing import standing_of
 from dpframe.privacy.store import MemoryStore
 from dpframe.privacy.total import EPSILON, RHO, Total, probability_or_zero
 from dpframe.table import Table
@@ -41,6 +38,7 @@ if TYPE_CHECKING:
     from dpframe.privacy.entries import Entry, Event
     from dpframe.privacy.loss import Amount
     from dpframe.privacy.scope import Scope
+    from dpframe.privacy.standing import Standing
     from dpframe.privacy.store import Reference, Store
 
 T = TypeVar("T")
@@ -349,18 +347,17 @@ class Accountant:
         path = f"{self._path}/{checked_name(name, what='name')}"
         total = self._child_total(epsilon, rho, keys_delta)
 
-        def known(book: Book) -> bool:
+        def opening(book: Book) -> Entry | None:
             account = book.accounts.get(path)
             if account is None:
-                return False
+                return book.opening(path, total, new_identity())
             if account.closed or account.total != total:
                 was = "was closed" if account.closed else "has another total"
                 msg = f"a child {path!r} is on record and {was}."
                 raise LedgerError(msg, hint="choose another name.")
-            return True
+            return None
 
-        if not self._store.view(known):
-            self._store.add(lambda book: book.opening(path, total, new_identity()))
+        self._store.add(opening)
         return Accountant.at(self._store, path)
 
     def _child_total(self, epsilon: object, rho: object, keys_delta: object) -> Total:
@@ -415,6 +412,8 @@ class Accountant:
             def write(book: Book) -> Entry:
                 if not rest:
                     rest.append(book.room(book.account(self._path), ROOT))
+                    if not (rest[0].epsilon or rest[0].rho):
+                        raise nothing_to_split(rest[0])
                 free = (
                     label if isinstance(parts, Mapping) else free_name(book, self._path)
                 )
@@ -572,39 +571,16 @@ class Accountant:
 
     def _standing(self) -> Standing:
         """Return what is shown of this budget."""
-        charges = [
-            Shown(
-                mechanism=row.mechanism,
-                columns=row.columns,
-                account=row.account,
-                cost=Loss.parsed(row.cost),
-                scope="" if row.scope == ROOT.name else row.scope,
-                charged=row.charged,
+        rows, store = self._store.entries(), self._store
+        return self._view(
+            lambda book, account: standing_of(
+                book,
+                account,
+                rows,
+                place=store.place,
+                durable=store.reference is not None,
             )
-            for row in self._rows(CHARGED)
-        ]
-
-        def look(book: Book, account: Account) -> Standing:
-            return Standing(
-                path=self._path,
-                place=self._store.place,
-                total=account.total,
-                spent=book.spent(account),
-                remaining=book.room(account, ROOT),
-                closed=account.closed,
-                children=tuple(
-                    Child(
-                        path=child.path,
-                        total=child.total,
-                        spent=book.spent(child),
-                        closed=child.closed,
-                    )
-                    for child in account.children
-                ),
-                charges=tuple(charges),
-            )
-
-        return self._view(look)
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
