@@ -39,6 +39,16 @@ def exceeded(
     )
 
 
+def nothing_to_split(remaining: Loss) -> BudgetExceededError:
+    """Return the error for a budget that has nothing left to share."""
+    return BudgetExceededError(
+        "nothing remains of this budget to be split.\nNothing was set aside.",
+        requested=remaining,
+        remaining=remaining,
+        hint="close a child that has some left, or open a new budget.",
+    )
+
+
 def _amounts(cost: Loss) -> str:
     pairs = {"epsilon": cost.epsilon, "delta": cost.delta, "rho": cost.rho}
     given = [f"{k}={decimal_text(v)}" for k, v in pairs.items() if v is not None]

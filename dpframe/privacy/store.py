@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING, TypeVar, final
 
@@ -30,7 +30,8 @@ class Reference:
     Attributes
     ----------
     ledger : str
-        Absolute path of a file, or address of a database.
+        Absolute path of a file, or address of a database; one with a password in it
+        is shown nowhere but travels with the reference.
     dataset : str
         The budget in it.
     identity : str
@@ -40,7 +41,7 @@ class Reference:
         Whether a network file system was accepted.
     """
 
-    ledger: str
+    ledger: str = field(repr=False)
     dataset: str
     identity: str
     unsafe_network_fs: bool = False
@@ -64,10 +65,11 @@ class Store(ABC):
         """Return what a function reads off the record as it stands."""
 
     @abstractmethod
-    def add(self, *writes: Callable[[Book], Entry]) -> None:
+    def add(self, *writes: Callable[[Book], Entry | None]) -> None:
         """Add the entries that functions make, each of the record as it then stands.
 
-        Nobody else adds one in between. If a function raises, nothing is added.
+        Nobody else adds one in between. A function that finds nothing to add returns
+        None. If one raises, nothing is added.
         """
 
     @abstractmethod
@@ -103,7 +105,7 @@ class MemoryStore(Store):
         with self._lock:
             return look(self._current())
 
-    def add(self, *writes: Callable[[Book], Entry]) -> None:
+    def add(self, *writes: Callable[[Book], Entry | None]) -> None:
         """Add entries, all or none.
 
         Raises
@@ -124,6 +126,8 @@ class MemoryStore(Store):
             rows: list[Entry] = []
             for write in writes:
                 entry = write(book)
+                if entry is None:
+                    continue
                 self._book = None  # it may be left halfway: then all rows are reread
                 book.read(entry)
                 rows.append(entry)
