@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from dpframe.functions import cut, to_datetime, to_numeric, where
     from dpframe.preview import Preview
     from dpframe.releases.answer import Release
+    from dpframe.releases.keys import KeysRelease
     from dpframe.releases.load import load
     from dpframe.releases.mean_cov import MeanCov
     from dpframe.releases.scalar import ScalarRelease
@@ -54,6 +55,7 @@ __all__ = [
     "DPFrameError",
     "DomainRequiredError",
     "EvaluationError",
+    "KeysRelease",
     "LedgerBusyError",
     "LedgerCorruptError",
     "LedgerError",
@@ -95,6 +97,7 @@ def __dir__() -> list[str]:
 
 
 _ROOMS = {
+    "KeysRelease": "releases.keys",
     "MeanCov": "releases.mean_cov",
     "Preview": "preview",
     "PrivatePandas": "dialects.pandas.private",

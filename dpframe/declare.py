@@ -17,7 +17,7 @@ from dpframe.errors import ColumnNotFoundError, ParameterError, ParameterTypeErr
 from dpframe.values import column_type, parse_bounds, parse_keys
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     import polars as pl
 
@@ -90,7 +90,9 @@ def declare_bounds(frame: PrivateFrame, bounds: object) -> Mapping[str, Bounds]:
         If there is no such column.
     """
     found = _by_column(frame, bounds, what="bounds", example="(0, 65)")
-    return {ctype.name: parse_bounds(ctype, pair) for ctype, pair in found}
+    return {
+        ctype.name: parse_bounds(ctype, public_value(pair)) for ctype, pair in found
+    }
 
 
 def declare_domain(frame: PrivateFrame, domain: object) -> Mapping[str, Keys]:
@@ -106,7 +108,10 @@ def declare_domain(frame: PrivateFrame, domain: object) -> Mapping[str, Keys]:
         If there is no such column.
     """
     found = _by_column(frame, domain, what="domain", example='["a", "b"]')
-    return {ctype.name: parse_keys(ctype, keys) for ctype, keys in found}
+    return {
+        ctype.name: parse_keys(ctype, public_keys(keys, (ctype.name,)))
+        for ctype, keys in found
+    }
 
 
 def forget_unsuited(state: State, types: Mapping[str, pl.DataType]) -> State:
@@ -150,6 +155,16 @@ def public_value(declared: object) -> object:
     return declared if reveal is None else reveal(declared)
 
 
+def public_keys(declared: object, columns: Sequence[object]) -> object:
+    """Return the keys that a release of keys found in these columns, else the object.
+
+    Such a release says so by a method ``__public_keys__`` of its class, which
+    refuses other columns than its own. Else it is as `public_value`.
+    """
+    reveal = getattr(type(declared), "__public_keys__", None)
+    return public_value(declared) if reveal is None else reveal(declared, columns)
+
+
 def _limit(limit: object, *, what: str) -> int | None:
     if limit is None:
         return None
@@ -185,6 +200,6 @@ def _by_column(
         msg = f"{what} must be a mapping by column, not {type(declared).__name__}."
         raise ParameterTypeError(msg, hint=f'write {{"column": {example}}}.')
     return [
-        (find_column(frame, name), public_value(value))
+        (find_column(frame, name), value)
         for name, value in cast("Mapping[object, object]", declared).items()
     ]

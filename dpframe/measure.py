@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import cached_property, reduce
 from operator import add
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 import numpy as np
 
 from dpframe.engines.local import evaluate
+from dpframe.engines.occupied import occurrences
 from dpframe.noise import DiscreteGaussian, DiscreteLaplace, MaxNorm
 from dpframe.noise.randomness import is_private
 from dpframe.privacy.entries import Event
@@ -25,12 +26,16 @@ from dpframe.tally import Tally, by_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from fractions import Fraction
 
+    import polars as pl
+
+    from dpframe.engines.occupied import Occurrences
     from dpframe.frame import PrivateFrame
     from dpframe.noise import Noise
     from dpframe.outlook import Outlook
     from dpframe.privacy.loss import Loss
-    from dpframe.tally import Distinct
+    from dpframe.tally import Distinct, Occupied
 
 Array = np.ndarray[Any, np.dtype[Any]]
 R = TypeVar("R")
@@ -152,6 +157,57 @@ class Part:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Selection:
+    """Which of the keys that occur are published: those that enough units hold.
+
+    Noise is added to the count of every key that occurs, and one whose noisy count is
+    below the threshold is not published. A key that a single unit brings along passes
+    with a chance of at most delta in all [1]_.
+
+    Attributes
+    ----------
+    statistic : Occupied
+    loss : Loss
+        An epsilon for the noise, and a delta for the threshold.
+
+    References
+    ----------
+    .. [1] Korolova, Kenthapadi, Mishra and Ntoulas (2009), Releasing search queries
+       and clicks privately, WWW.
+    """
+
+    statistic: Occupied
+    loss: Loss
+
+    @property
+    def sensitivity(self) -> int:
+        """By how much one privacy unit can change the counts, all together."""
+        return self.statistic.contribution.multiplicity
+
+    @property
+    def noise(self) -> DiscreteLaplace:
+        """The noise of each count."""
+        return DiscreteLaplace(scale=self.sensitivity / self._amounts[0])
+
+    @cached_property
+    def threshold(self) -> int:
+        """The least noisy count with which a key is published.
+
+        A unit adds 1 to the count of at most so many keys as is its limit; each of
+        them that it holds alone passes with a chance of at most delta over the limit.
+        """
+        limit = self.statistic.contribution.limit
+        return 1 + self.noise.upper_quantile(self._amounts[1] / limit)
+
+    @property
+    def _amounts(self) -> tuple[Fraction, Fraction]:
+        if self.loss.epsilon is None or self.loss.delta is None:
+            msg = f"keys are selected at a loss in epsilon and delta, not {self.loss}"
+            raise ValueError(msg)
+        return self.loss.epsilon, self.loss.delta
+
+
+@dataclass(frozen=True, kw_only=True)
 class Query(Generic[R]):
     """A planned release: everything about it that is public.
 
@@ -166,6 +222,9 @@ class Query(Generic[R]):
     cost : Loss
         What the whole call costs; the blocks' shares add up to it.
     parts : tuple of Part
+        What is measured in public cells.
+    selection : Selection or None
+        Keys to find, instead.
     outlook : Outlook
         What the release will look like, for previews and `within=`.
     finish : callable
@@ -176,7 +235,8 @@ class Query(Generic[R]):
     columns: tuple[str, ...]
     parameters: Mapping[str, str] = field(default_factory=dict[str, str])
     cost: Loss
-    parts: tuple[Part, ...]
+    parts: tuple[Part, ...] = ()
+    selection: Selection | None = None
     outlook: Outlook
     finish: Callable[[Measured], R]
 
@@ -184,6 +244,8 @@ class Query(Generic[R]):
         """Refuse columns of two types, and blocks that spend more than the cost."""
         by_name(c for p in self.parts for c in p.statistic.columns.values())
         losses = [block.loss for part in self.parts for block in part.blocks]
+        if self.selection is not None:
+            losses.append(self.selection.loss)
         if reduce(add, losses) != self.cost:
             msg = f"the blocks of {self.mechanism} do not add up to its cost"
             raise ValueError(msg)
@@ -197,13 +259,24 @@ class Measured:
     ----------
     figures : tuple of arrays
         For each part, whole numbers of shape ``(cells, outputs)``.
+    keys : polars.DataFrame or None
+        The keys that passed a selection, sorted.
     cost : Loss
     provenance : Provenance
     """
 
     figures: tuple[Array, ...]
+    keys: pl.DataFrame | None = None
     cost: Loss
     provenance: Provenance
+
+    @property
+    def selected(self) -> pl.DataFrame:
+        """The keys of a query that has a selection."""
+        if self.keys is None:
+            msg = "this query selects no keys"
+            raise ValueError(msg)
+        return self.keys
 
 
 class Probe(Protocol):
@@ -217,6 +290,12 @@ class Probe(Protocol):
         self, query: Query[Any], exact: Sequence[Array], noisy: Sequence[Array]
     ) -> None:
         """Take note of one release."""
+        ...
+
+    def record_selection(
+        self, query: Query[Any], exact: Occurrences, noisy: Array
+    ) -> None:
+        """Take note of one release of keys, those too that are not published."""
         ...
 
 
@@ -247,16 +326,16 @@ def release(frame: PrivateFrame, query: Query[R]) -> R:
     )
     receipt = state.accountant.charge(query.cost, event)
     watcher = probe.get()
-    exact = evaluate(frame, [part.statistic for part in query.parts])
-    noisy = [
-        _with_noise(part, sums, watcher)
-        for part, sums in zip(query.parts, exact, strict=True)
-    ]
-    if watcher is not None:
-        watcher.record(query, exact, noisy)
+    figures: tuple[Array, ...] = ()
+    keys: pl.DataFrame | None = None
+    if query.selection is None:
+        figures = _measured(frame, query, watcher)
+    else:
+        keys = _selected(frame, query, query.selection, watcher)
     result = query.finish(
         Measured(
-            figures=tuple(noisy),
+            figures=figures,
+            keys=keys,
             cost=query.cost,
             provenance=Provenance.of(
                 state,
@@ -270,6 +349,37 @@ def release(frame: PrivateFrame, query: Query[R]) -> R:
     )
     receipt.released()
     return result
+
+
+def _measured(
+    frame: PrivateFrame, query: Query[Any], watcher: Probe | None
+) -> tuple[Array, ...]:
+    """Return the noisy figures of each part."""
+    exact = evaluate(frame, [part.statistic for part in query.parts])
+    noisy = tuple(
+        _with_noise(part, sums, watcher)
+        for part, sums in zip(query.parts, exact, strict=True)
+    )
+    if watcher is not None:
+        watcher.record(query, exact, noisy)
+    return noisy
+
+
+def _selected(
+    frame: PrivateFrame,
+    query: Query[Any],
+    selection: Selection,
+    watcher: Probe | None,
+) -> pl.DataFrame:
+    """Return the keys whose noisy count reaches the threshold: all that leaves here."""
+    exact = occurrences(frame, selection.statistic)
+    noise = selection.noise
+    draw = noise.sample if watcher is None else _drawn_by(watcher, noise)
+    noisy = exact.counts + draw(exact.counts.size)
+    if watcher is not None:
+        watcher.record_selection(query, exact, noisy)
+    passed = np.asarray(noisy >= selection.threshold, dtype=np.bool_)
+    return exact.keys.filter(passed)
 
 
 def _with_noise(part: Part, sums: Array, watcher: Probe | None) -> Array:

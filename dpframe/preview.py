@@ -7,8 +7,9 @@ import math
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
+from dpframe.errors import ParameterError
 from dpframe.goal import checked_confidence, checked_rows
 from dpframe.measure import release
 from dpframe.privacy.loss import decimal_text
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from dpframe.frame import PrivateFrame
-    from dpframe.measure import Query
+    from dpframe.measure import Query, Selection
     from dpframe.outlook import ErrorLaw
     from dpframe.privacy.loss import Loss
 
@@ -118,25 +119,33 @@ class Preview(Generic[R]):
         return [name for name in super().__dir__() if name != "query"]
 
     def __repr__(self) -> str:
+        parts = [cell_text(self.query.outlook.title), *self._facts()]
+        left = self._amounts()[1]
+        fits = "" if self._fits() else ", too much"
+        parts.append(f"{self.cost} of {decimal_text(left, ROUND_FLOOR)} left{fits}")
+        return f"Preview({', '.join(parts)}, nothing spent)"
+
+    def _facts(self) -> list[str]:
+        """Return the error, where it is known, or how it falls with the rows."""
         outlook = self.query.outlook
-        parts = [cell_text(outlook.title)]
         error, factor, per_row = outlook.error(self.rows), 1.0, ""
         if error is None:  # it falls as 1 / n, to first order; at worst, for a root
             error, factor, per_row = outlook.error(_MANY), float(_MANY), " / n"
             if isinstance(error, RootError):
                 factor, per_row = math.sqrt(_MANY), " / sqrt(n)"
-        if error is not None:
-            width = factor * float(error.half_width(PRINTED, cells=1).max())
-            each = " each" if outlook.cells > 1 else ""
-            shown = f"± {error_text(outlook.column, width)}{outlook.unit}"
-            parts.append(f"{shown}{per_row}{each}")
-        amount, left = self._amounts()
-        fits = "" if amount <= left else ", too much"
-        parts.append(f"{self.cost} of {decimal_text(left, ROUND_FLOOR)} left{fits}")
-        return f"Preview({', '.join(parts)}, nothing spent)"
+        if error is None:
+            return []
+        width = factor * float(error.half_width(PRINTED, cells=1).max())
+        each = " each" if outlook.cells > 1 else ""
+        shown = f"± {error_text(outlook.column, width)}{outlook.unit}"
+        return [f"{shown}{per_row}{each}"]
 
     def _repr_html_(self) -> str:
         return f"<div>{html.escape(repr(self))}</div>"
+
+    def _fits(self) -> bool:
+        amount, left = self._amounts()
+        return amount <= left
 
     def _amounts(self) -> tuple[Fraction, Fraction]:
         """Return what it costs and what is left, in the budget's own measure."""
@@ -145,3 +154,42 @@ class Preview(Generic[R]):
         if left.epsilon is None:
             return cost.rho or Fraction(0), left.rho or Fraction(0)
         return cost.epsilon or Fraction(0), left.epsilon
+
+
+@dataclass(frozen=True, repr=False)
+class KeysPreview(Preview[R]):
+    """A planned search for keys: which are published is not known before."""
+
+    @property
+    def threshold(self) -> int:
+        """The least noisy count of units with which a key is published."""
+        return self._selection.threshold
+
+    def accuracy(
+        self, confidence: float = 0.95, *, joint: bool = False, rows: int | None = None
+    ) -> NoReturn:
+        """Refuse: a key has no error bars.
+
+        Raises
+        ------
+        ParameterError
+        """
+        del confidence, joint, rows
+        msg = "Published keys have no error bars."
+        raise ParameterError(msg, hint="see .threshold: so many units hold a key.")
+
+    def _facts(self) -> list[str]:
+        return [f"held by about {self.threshold} units or more"]
+
+    def _fits(self) -> bool:
+        state = self.frame.private_state
+        left = state.accountant.room(state.scope).delta or 0
+        return super()._fits() and (self.cost.delta or 0) <= left
+
+    @property
+    def _selection(self) -> Selection:
+        selection = self.query.selection
+        if selection is None:
+            msg = "a preview of keys needs a search for keys"
+            raise ValueError(msg)
+        return selection

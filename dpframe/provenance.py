@@ -90,10 +90,27 @@ class Provenance:
         start = f"If the trusted steps keep units apart, adding or removing {whom}"
         if not self.trust:
             start = f"Adding or removing {whom}"
+        return f"{start} changes {self._bound}."
+
+    @property
+    def _bound(self) -> str:
+        """By how much the chances of outcomes can change, in words."""
+        amounts = dict(pair.split("=") for pair in self.cost.split(", "))
+        if "rho" in amounts:
+            return (
+                "the chances of outcomes by a Rényi divergence of at most "
+                f"a*({amounts['rho']}), at every order a "
+                f"(zero-concentrated differential privacy, {self.cost})"
+            )
+        factor = (
+            "the probability of any outcome by at most a factor "
+            f"e^({amounts['epsilon']})"
+        )
+        if "delta" not in amounts:
+            return f"{factor} (pure differential privacy, {self.cost})"
         return (
-            f"{start} changes the probability of any outcome by at "
-            f"most a factor e^({self.cost.removeprefix('epsilon=')}) "
-            f"(pure differential privacy, {self.cost})."
+            f"{factor} and {amounts['delta']} on top "
+            f"(approximate differential privacy, {self.cost})"
         )
 
     def __str__(self) -> str:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
     from fractions import Fraction
 
+    from dpframe.engines.occupied import Occurrences
     from dpframe.measure import Part, Query
     from dpframe.noise import Noise
     from dpframe.privacy.loss import Loss
@@ -73,6 +74,38 @@ class RecordedPart:
 
 
 @dataclass(frozen=True, kw_only=True)
+class RecordedSelection:
+    """The keys that occurred in a search for keys, published or not.
+
+    Attributes
+    ----------
+    statistic : Occupied
+        What was counted.
+    keys : tuple of tuple
+        A value for each column; sorted.
+    exact, noisy : tuple of int
+        How many units hold each key, before and after noise.
+    sensitivity : int
+        By how much one privacy unit can change the counts, all together.
+    loss : Loss
+        What the release costs.
+    scale : Fraction
+        The noise scale.
+    threshold : int
+        The least noisy count of a key that is published.
+    """
+
+    statistic: Any
+    keys: tuple[tuple[Any, ...], ...]
+    exact: tuple[int, ...]
+    noisy: tuple[int, ...]
+    sensitivity: int
+    loss: Loss
+    scale: Fraction
+    threshold: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Record:
     """One release as `measure` saw it."""
 
@@ -80,7 +113,8 @@ class Record:
     columns: tuple[str, ...]
     parameters: dict[str, str]
     cost: str
-    parts: tuple[RecordedPart, ...]
+    parts: tuple[RecordedPart, ...] = ()
+    selection: RecordedSelection | None = None
 
     def distance(self, other: Record) -> list[tuple[int, int]]:
         """Return for each block how far two records lie apart, and what is claimed.
@@ -139,6 +173,33 @@ class Recorder:
                 parameters=dict(query.parameters),
                 cost=query.cost.exact,
                 parts=parts,
+            )
+        )
+
+    def record_selection(
+        self, query: Query[Any], exact: Occurrences, noisy: Array
+    ) -> None:
+        """Take note of one release of keys."""
+        selection = query.selection
+        if selection is None:
+            return
+        found = RecordedSelection(
+            statistic=selection.statistic,
+            keys=tuple(exact.keys.rows()),
+            exact=tuple(int(count) for count in exact.counts),
+            noisy=tuple(int(count) for count in noisy),
+            sensitivity=selection.sensitivity,
+            loss=selection.loss,
+            scale=selection.noise.scale,
+            threshold=selection.threshold,
+        )
+        self.records.append(
+            Record(
+                mechanism=query.mechanism,
+                columns=query.columns,
+                parameters=dict(query.parameters),
+                cost=query.cost.exact,
+                selection=found,
             )
         )
 

@@ -7,6 +7,7 @@ from typing import Any, Generic, NoReturn, TypeVar
 
 from dpframe.accessor.frames import FrameMethods
 from dpframe.accessor.groups import GroupBy, Grouped, group_cells
+from dpframe.accessor.keys import KeyMethods
 from dpframe.accessor.models import Models
 from dpframe.accessor.numbers import Numbers
 from dpframe.accessor.run import Previewer, previewed
@@ -20,7 +21,12 @@ N = TypeVar("N")
 
 
 class PrivateNamespace(
-    Numbers[N], Tables[N], Models[N], FrameMethods[F, N], Generic[F, N]
+    Numbers[N],
+    Tables[N],
+    KeyMethods[N],
+    Models[N],
+    FrameMethods[F, N],
+    Generic[F, N],
 ):
     """What `.dp` on a private frame leads to: other frames, and releases that pay."""
 
@@ -63,6 +69,7 @@ class PreviewNamespace(Previewer[N]):
     histogram = previewed(Tables[Any].histogram)
     value_counts = previewed(Tables[Any].value_counts)
     contingency = previewed(Tables[Any].contingency)
+    discover_keys = previewed(KeyMethods[Any].discover_keys)
     mean_cov = previewed(Models[Any].mean_cov)
 
     def group_by(
@@ -139,6 +146,10 @@ _HINTS = {
     **dict.fromkeys(
         ("median", "quantile", "min", "max"),
         "not offered; .dp.histogram(column, bins=..., epsilon=...) shows the spread.",
+    ),
+    **dict.fromkeys(
+        ("keys", "unique", "categories", "levels"),
+        "write .dp.discover_keys(column, delta=..., epsilon=...).",
     ),
     "attach": "the frame is attached already; .dp.detach() gives it back.",
     "groupby": "write .dp.group_by(column, keys=[...]).",

@@ -15,7 +15,7 @@ from typing import (
 
 from dpframe.goal import Goal, checked_rows, settled
 from dpframe.measure import release
-from dpframe.preview import Preview
+from dpframe.preview import KeysPreview, Preview
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from dpframe.goal import Noise
     from dpframe.measure import Query
     from dpframe.privacy.loss import Loss
+    from dpframe.releases.keys import KeysRelease
     from dpframe.releases.mean_cov import MeanCov
     from dpframe.releases.scalar import ScalarRelease
     from dpframe.releases.tabular import TableRelease
@@ -88,6 +89,8 @@ class Previewer(Runner[N]):
         rows = checked_rows(goal.rows) if isinstance(goal, Goal) else None
         query = planned(self._frame, plan, goal, noise=noise)
         preview = Preview(self._frame, query, rows=rows)
+        if query.selection is not None:
+            preview = KeysPreview(self._frame, query)
         return cast("R", preview)  # `previewed` gives the method its honest type
 
 
@@ -103,6 +106,10 @@ def previewed(
 def previewed(
     method: Callable[Concatenate[Any, P], MeanCov[Any]],
 ) -> Callable[Concatenate[Runner[N], P], Preview[MeanCov[N]]]: ...
+@overload
+def previewed(
+    method: Callable[Concatenate[Any, P], KeysRelease[Any]],
+) -> Callable[Concatenate[Runner[N], P], KeysPreview[KeysRelease[N]]]: ...
 def previewed(method: Any) -> Any:
     """Type a method of a namespace whose runner previews as returning previews."""
     return method

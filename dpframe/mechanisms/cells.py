@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import polars as pl
 
-from dpframe.declare import find_column, public_value
+from dpframe.declare import find_column, public_keys, public_value
 from dpframe.errors import (
     BoundsRequiredError,
     DomainRequiredError,
@@ -202,13 +202,13 @@ def one_axis(
     if bins is not None:
         return _bin_axis(frame, column, public_value(bins), bounds)
     if keys is not None:
-        return _key_axis(column, parse_keys(column, public_value(keys)))
+        return _key_axis(column, parse_keys(column, public_keys(keys, [column.name])))
     carried = frame.private_state.domain.get(column.name) or default_keys(column)
     if carried is None:
         msg = f"Keys or bins of column {column.name!r} are needed and not declared."
         hint = (
             f"pass keys=[...] or bins=[...], or write "
-            f".dp.domain({{{column.name!r}: [...]}})."
+            f".dp.domain({{{column.name!r}: [...]}}); .dp.discover_keys finds keys."
         )
         raise DomainRequiredError(msg, hint=hint)
     return _key_axis(column, carried)
@@ -342,7 +342,7 @@ def product_axes(
     ParameterError
         If keys or bins name a column that is not among them.
     """
-    keys, bins = public_value(keys), public_value(bins)
+    keys, bins = public_keys(keys, names), public_value(bins)
     alone = bins is not None and not isinstance(bins, Mapping)
     if alone and len(names) == 1 and not isinstance(keys, Mapping):
         return (one_axis(frame, names[0], keys=keys, bins=cast("object", bins)),)

@@ -17,24 +17,24 @@ from dpframe.measure import Block, Part, Query
 from dpframe.mechanisms.inputs import (
     chosen,
     listed_columns,
-    max_groups,
     row_contribution,
     typed,
     unit_contribution,
+    value_contribution,
 )
 from dpframe.mechanisms.scalar import scalar_query
 from dpframe.outlook import Outlook
 from dpframe.releases.figures import COUNT, Figures, GridError
 from dpframe.releases.scalar import ScalarRelease
 from dpframe.table import enumeration
-from dpframe.tally import Contribution, Distinct, Per, Tally
+from dpframe.tally import Distinct, Per, Tally
 
 if TYPE_CHECKING:
     from dpframe.frame import PrivateFrame
     from dpframe.measure import Measured
     from dpframe.outlook import ErrorLaw
     from dpframe.privacy.loss import Loss
-    from dpframe.tally import Axis
+    from dpframe.tally import Axis, Contribution
     from dpframe.values import ColumnType
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -140,13 +140,7 @@ def n_unique(
     """
     names = listed_columns(columns)
     keys = tuple(typed(frame, name) for name in names)
-    state = frame.private_state
-    contribution = Contribution()
-    if not state.rows_are_units:
-        itself = state.unit_visible and names == (state.privacy_unit,)
-        limit = 1 if itself else max_groups(frame)
-        contribution = Contribution(per=Per.UNITS, limit=limit, salt=state.salt)
-    distinct = Distinct(keys=keys, contribution=contribution)
+    distinct = Distinct(keys=keys, contribution=value_contribution(frame, names))
     part = Part(statistic=distinct, blocks=(Block.independent(loss),))
     title = f"distinct values of {enumeration([key.name for key in keys])}"
 

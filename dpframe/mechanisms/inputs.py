@@ -202,6 +202,24 @@ def unit_contribution(frame: PrivateFrame, per: Per, *, cells: int) -> Contribut
     return Contribution(per=per, limit=min(max_groups(frame), cells), salt=state.salt)
 
 
+def value_contribution(frame: PrivateFrame, names: Sequence[object]) -> Contribution:
+    """Return for how many values of some columns together a unit counts, once each.
+
+    A row has one; so has a unit of its own column.
+
+    Raises
+    ------
+    BoundsRequiredError
+        If a unit may have several and there is no `max_groups`.
+    """
+    state = frame.private_state
+    if state.rows_are_units:
+        return Contribution()
+    itself = state.unit_visible and tuple(names) == (state.privacy_unit,)
+    limit = 1 if itself else max_groups(frame)
+    return Contribution(per=Per.UNITS, limit=limit, salt=state.salt)
+
+
 def max_groups(frame: PrivateFrame) -> int:
     """Return the most cells that one unit may count in.
 

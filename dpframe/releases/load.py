@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dpframe.errors import ParameterError
 from dpframe.measure import Measured
 from dpframe.releases.exact_json import from_json
+from dpframe.releases.keys import KeysRelease
 from dpframe.releases.mean_cov import MeanCov
 from dpframe.releases.scalar import ScalarRelease
 from dpframe.releases.storage import BROKEN, FORMAT, read
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from dpframe.releases.answer import Release
 
 _KINDS: Final[Mapping[str, type[Release[Any]]]] = {
+    "KeysRelease": KeysRelease,
     "MeanCov": MeanCov,
     "ScalarRelease": ScalarRelease,
     "TableRelease": TableRelease,

@@ -12,6 +12,7 @@ import polars as pl
 import dpframe
 from dpframe import (
     Accountant,
+    KeysRelease,
     Loss,
     MeanCov,
     Preview,
@@ -24,6 +25,7 @@ from dpframe import (
     TableRelease,
 )
 from dpframe.attach import RawNamespace
+from dpframe.preview import KeysPreview
 
 budget = Accountant(epsilon=1)
 eager = pl.DataFrame({"id": [1], "age": [30.0], "state": ["CA"]})
@@ -96,6 +98,15 @@ assert_type(of_pandas.dp.value_counts("state", epsilon=1), TableRelease[pd.DataF
 assert_type(of_eager.dp.contingency(["state"], epsilon=1), TableRelease[pl.DataFrame])
 assert_type(of_eager.dp.mean_cov(["age"], epsilon=1), MeanCov[pl.DataFrame])
 
+found = of_pandas.dp.discover_keys("state", delta=1e-6, epsilon=1)
+assert_type(found, KeysRelease[pd.DataFrame])
+assert_type(found.value, list[Any])
+assert_type(found.to_native(), pd.DataFrame)
+assert_type(
+    of_lazy.dp.discover_keys(["state", "age"], delta=1e-6, rho=1),
+    KeysRelease[pl.DataFrame],
+)
+
 groups = of_pandas.dp.group_by("state")
 assert_type(groups.count(epsilon=1), TableRelease[pd.DataFrame])
 assert_type(groups.sum("age", epsilon=1), TableRelease[pd.DataFrame])
@@ -137,6 +148,10 @@ assert_type(
     Preview[TableRelease[pl.DataFrame]],
 )
 assert_type(preview.mean_cov(["age"], epsilon=1).release(), MeanCov[pd.DataFrame])
+assert_type(
+    preview.discover_keys("state", delta=1e-6, epsilon=1),
+    KeysPreview[KeysRelease[pd.DataFrame]],
+)
 assert_type(preview.count(epsilon=1).schema, dict[str, pl.DataType])
 
 # Mistakes that a checker finds: each line must be an error
@@ -145,5 +160,6 @@ dpframe.attach({"a": [1]}, budget)  # pyright: ignore[reportCallIssue, reportArg
 dpframe.attach(eager, 1.0)  # pyright: ignore[reportCallIssue, reportArgumentType]
 of_eager.dp.count(eps=1)  # pyright: ignore[reportCallIssue]
 of_eager.dp.count("age", "rows", epsilon=1)  # pyright: ignore[reportCallIssue]
+of_eager.dp.discover_keys("state", epsilon=1)  # pyright: ignore[reportCallIssue]
 of_eager.dp.count(epsilon="0.1")  # pyright: ignore[reportArgumentType]
 of_eager.dp.mean(["age"], epsilon=1)  # pyright: ignore[reportArgumentType]

@@ -53,6 +53,7 @@ FRAME: dict[str, tuple[tuple[str, ...], dict[str, Any], tuple[str, ...]]] = {
         {"keys": None, "bins": None, "other": False, "of": "rows"},
         GOAL,
     ),
+    "discover_keys": (("columns",), {}, LOSS),
     "group_by": ((), {"keys": None, "bins": None}, ()),
     "mean_cov": (
         ("columns",),
@@ -72,6 +73,7 @@ GROUPS: dict[str, tuple[tuple[str, ...], dict[str, Any], tuple[str, ...]]] = {
 
 CLASSES = [
     dpframe.Accountant,
+    dpframe.KeysRelease,
     dpframe.Loss,
     dpframe.MeanCov,
     dpframe.Preview,

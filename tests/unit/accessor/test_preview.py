@@ -187,7 +187,7 @@ def test_every_release_can_be_previewed() -> None:
 
 def test_what_has_releases_prints_them(host: Host) -> None:
     frame = private(host)
-    assert "count, detach, domain, group_by, histogram, mean," in repr(frame.dp)
+    assert "count, detach, discover_keys, domain, group_by," in repr(frame.dp)
     assert "histogram, mean, mean_cov" in repr(frame.dp.preview)
     groups = frame.dp.group_by("female")
     assert repr(groups) == "GroupBy(agg, count, mean, std, sum, var)"
