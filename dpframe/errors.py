@@ -148,6 +148,10 @@ class LedgerCorruptError(LedgerError):
     """The ledger is damaged or was changed."""
 
 
+class NotDurableWarning(UserWarning):
+    """A ledger is kept where it may be lost, and what was spent with it."""
+
+
 class RandomnessError(DPFrameError):
     """The operating system gave no usable random bytes; nothing was released."""
 

@@ -58,7 +58,7 @@ class Scope:
             for part in reversed(_path(self))
             if part.partition is not None
         ]
-        return json.dumps(steps, separators=(",", ":"), ensure_ascii=False)
+        return json.dumps(steps, separators=(",", ":"))
 
 
 @dataclass(frozen=True, kw_only=True)

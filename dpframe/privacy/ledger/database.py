@@ -1,0 +1,87 @@
+"""What a database must do to hold a ledger: transactions, one writer at a time."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Final, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from contextlib import AbstractContextManager
+
+BUSY_SECONDS: Final = 30
+"""How long a writer waits for another one before it gives up."""
+
+
+class Session(Protocol):
+    """An open transaction."""
+
+    def run(
+        self, statement: str, values: Mapping[str, object] | None = None
+    ) -> Sequence[Sequence[object]]:
+        """Run a statement with named values, and return its rows."""
+        ...
+
+
+class Database(ABC):
+    """A place for the tables of a ledger.
+
+    All errors of the database leave it as a `LedgerError` in our own words, without
+    the contents of a row.
+    """
+
+    @property
+    @abstractmethod
+    def place(self) -> str:
+        """Where it is, in words for print, without a password."""
+
+    @property
+    @abstractmethod
+    def address(self) -> str:
+        """What another process opens it by."""
+
+    @property
+    def unsafe_network_fs(self) -> bool:
+        """Whether a network file system was accepted."""
+        return False
+
+    @abstractmethod
+    def prepare(self) -> None:
+        """Make the tables where there are none; what is there is left as it is."""
+
+    @abstractmethod
+    def recognise(self) -> None:
+        """Take what is at the address now for the ledger, from here on.
+
+        Raises
+        ------
+        LedgerError
+            If nothing is there, or it is where a ledger must not be.
+        """
+
+    @abstractmethod
+    def reading(self) -> AbstractContextManager[Session]:
+        """Return a transaction that sees one state of the record."""
+
+    @abstractmethod
+    def writing(self, dataset: str) -> AbstractContextManager[Session]:
+        """Return a transaction that is alone with a dataset and lasts once it ends.
+
+        It ends with a commit that has reached the disk, or changes nothing.
+
+        Raises
+        ------
+        LedgerBusyError
+            If another writer does not let go within `BUSY_SECONDS`.
+        LedgerError
+            If the database cannot be written. Where that shows only at the commit
+            it is not known whether the rows are there.
+        """
+
+    @abstractmethod
+    def check(self, session: Session) -> None:
+        """Look for damage that reading rows does not show."""
+
+    @abstractmethod
+    def left_behind(self) -> None:
+        """Give up what a forked child must not share with its parent."""
