@@ -17,7 +17,7 @@ from dpframe.errors import (
     ParameterError,
     ParameterTypeError,
 )
-from dpframe.privacy.entries import CHARGED, CLOSED, OPENED, RELEASED, Entry, now
+from dpframe.privacy.entries import CHARGED, CLOSED, OPENED, RELEASED, Entry, now, plain
 from dpframe.privacy.loss import Loss, exact_text
 from dpframe.privacy.refusals import exceeded
 from dpframe.privacy.scope import ROOT, Costs, scope_at
@@ -178,8 +178,10 @@ class Book:
 
     def grants(self, account: Account, more: Mapping[str, Fraction]) -> bool:
         """Return whether one lane and the deltas would hold with this much more."""
-        deltas = self.root.has_room(DELTA, at=account, more=more[DELTA])
-        return deltas and any(
+        keys = more.get(DELTA, Fraction(0))
+        if keys and not self.root.has_room(DELTA, at=account, more=keys):
+            return False
+        return any(
             lane in more and self._lane_holds(lane, at=account, more=more[lane])
             for lane in (EPSILON, RHO)
         )
@@ -253,12 +255,12 @@ class Book:
             path,
             request,
             mechanism=event.mechanism,
-            columns=", ".join(event.columns),
-            parameters="; ".join([event.parameters, *event.steps]),
+            columns=plain(", ".join(event.columns)),
+            parameters=plain("; ".join([event.parameters, *event.steps])),
             cost=cost.exact,
-            scope=event.scope.name,
+            scope=plain(event.scope.name),
             path=event.scope.path,
-            charged=_charged(rise, account.total),
+            charged=exact_text(rise),
         )
 
     def release(self, request: str) -> Entry:
@@ -349,13 +351,13 @@ class Book:
         _check_open(account)
         _check_kind(cost, account.total)
         rise = _rise(account, cost, scope)
-        if entry.request in self._requests or scope.name != entry.scope:
+        if entry.request in self._requests or plain(scope.name) != entry.scope:
             raise _corrupt(entry, "charges twice, or elsewhere")
-        if entry.charged != _charged(rise, account.total):
+        if entry.charged != exact_text(rise):
             raise _corrupt(entry, "does not add up")
         if not self.grants(account, rise):
             raise _corrupt(entry, "spends more than there was")
-        for measure, amount in measures_of(cost).items():
+        for measure, amount in measures_of(cost, account.total).items():
             account.costs[measure].add(scope, amount)
         self.pure = self.pure and cost.epsilon is not None
         self._requests[entry.request] = entry
@@ -384,15 +386,8 @@ def _rise(account: Account, cost: Loss, scope: Scope) -> dict[str, Fraction]:
     """Return by how much a charge raises what an account has spent, by measure."""
     return {
         measure: account.costs[measure].rise(scope, amount)
-        for measure, amount in measures_of(cost).items()
+        for measure, amount in measures_of(cost, account.total).items()
     }
-
-
-def _charged(rise: Mapping[str, Fraction], total: Total) -> str:
-    shown = [*total.lanes, *([] if total.delta is None else [DELTA])]
-    return exact_text(
-        {m: rise[m] for m in (EPSILON, DELTA, RHO) if m in rise and m in shown}
-    )
 
 
 def _check_open(account: Account) -> None:

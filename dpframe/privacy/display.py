@@ -7,7 +7,7 @@ from decimal import ROUND_FLOOR
 from typing import TYPE_CHECKING, Final
 
 from dpframe.privacy.loss import decimal_text
-from dpframe.privacy.total import DELTA, EPSILON, MEASURES, RHO, measures_of
+from dpframe.privacy.total import DELTA, EPSILON, MEASURES, RHO
 from dpframe.table import aligned_lines, cell_text
 
 if TYPE_CHECKING:
@@ -192,7 +192,8 @@ def _place(shown: Standing, charge: Charge) -> str:
     """Return where in the budget a charge was made, and what it added to the whole."""
     names = [_cut(name) for name in (charge.child, charge.scope) if name]
     place = f"in {', '.join(names)}" if names else ""
-    asked = measures_of(charge.cost)
+    cost = charge.cost
+    asked = {EPSILON: cost.epsilon, RHO: cost.as_rho, DELTA: cost.delta or 0}
     raised = {m: amount for m in MEASURES if (amount := getattr(charge.raised, m))}
     tracked = [m for m in MEASURES if getattr(charge.raised, m) is not None]
     if all(raised.get(m, 0) == asked.get(m) for m in tracked):

@@ -9,8 +9,9 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import json
-from dataclasses import astuple, dataclass, fields
+from dataclasses import dataclass, fields
 from functools import cached_property
+from operator import attrgetter
 from typing import Final
 
 from dpframe.privacy.scope import ROOT, Scope
@@ -92,12 +93,20 @@ class Entry:
     @cached_property
     def digest(self) -> str:
         """SHA-256 of the row, that of the row before included."""
-        text = json.dumps(astuple(self), separators=(",", ":"), ensure_ascii=True)
+        text = json.dumps(_VALUES(self), separators=(",", ":"), ensure_ascii=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
 
 COLUMNS: Final = tuple(field.name for field in fields(Entry))
 """The columns of the record, in the order of `Entry`."""
+
+_VALUES: Final = attrgetter(*COLUMNS)
+
+
+def plain(text: str) -> str:
+    """Return text that every database keeps: half characters and NUL are escaped."""
+    whole = text.encode("utf-8", "backslashreplace").decode()
+    return whole.replace("\0", "\\x00")
 
 
 def now() -> str:

@@ -139,14 +139,18 @@ class Total:
         return cls(**parse_amounts(text))
 
 
-def measures_of(cost: Loss) -> Mapping[str, Fraction]:
-    """Return what a charge adds in each measure.
+def measures_of(cost: Loss, total: Total) -> Mapping[str, Fraction]:
+    """Return what a charge adds in each measure of a budget.
 
     A loss without an epsilon is in no lane of epsilons: it ends that lane.
     """
-    amounts = {RHO: cost.as_rho, DELTA: cost.delta or Fraction(0)}
-    if cost.epsilon is not None:
+    amounts: dict[str, Fraction] = {}
+    if total.epsilon is not None and cost.epsilon is not None:
         amounts[EPSILON] = cost.epsilon
+    if total.delta is not None:
+        amounts[DELTA] = cost.delta or Fraction(0)
+    if total.rho is not None:
+        amounts[RHO] = cost.as_rho
     return amounts
 
 
