@@ -45,6 +45,7 @@ STATISTICS: dict[str, tuple[Callable[..., Any], Callable[[Truth], float]]] = {
         lambda rows: rows.units().std(),
     ),
 }
+both_laws = pytest.mark.parametrize("gaussian", [False, True], ids=["pure", "rho"])
 CASES = [
     pytest.param(name, shape, unit, id=f"{name}-{shape}-{'units' if unit else 'rows'}")
     for name in STATISTICS
@@ -65,12 +66,18 @@ def keeps(hits: Callable[[int], tuple[int, int]], number: int) -> bool:
 
 
 @pytest.mark.parametrize(("name", "shape", "unit"), CASES)
-def test_errors_of_a_figure_cover_it(name: str, shape: str, unit: bool) -> None:  # noqa: FBT001 - a case
+@both_laws
+def test_errors_of_a_figure_cover_it(
+    name: str,
+    shape: str,
+    unit: bool,  # noqa: FBT001 - a case
+    gaussian: bool,  # noqa: FBT001 - a case
+) -> None:
     """One release of a thousand groups that hold the same rows: a thousand tries."""
     ask, exact = STATISTICS[name]
     rows = truth(shape, unit=unit)
     groups = draws(1000)
-    frame = rows.copies(groups, unit=unit)
+    frame = rows.copies(groups, unit=unit, gaussian=gaussian)
     keys = [str(group) for group in range(groups)]
     wanted = exact(rows)
 
@@ -93,10 +100,11 @@ def test_errors_of_a_figure_cover_it(name: str, shape: str, unit: bool) -> None:
     assert keeps(lambda n: hits(n, by_interval=True), groups)
 
 
-def test_errors_that_are_too_small_are_found() -> None:
+@both_laws
+def test_errors_that_are_too_small_are_found(gaussian: bool) -> None:  # noqa: FBT001 - a case
     rows = truth("plain", unit=False)
     groups = draws(1000)
-    frame = rows.copies(groups, unit=False)
+    frame = rows.copies(groups, unit=False, gaussian=gaussian)
     keys = [str(group) for group in range(groups)]
     release = frame.dp.group_by("k", keys=keys).mean("x", epsilon=1)
     misses = np.abs(release.to_numpy() - rows.mean())
@@ -122,9 +130,13 @@ def test_errors_of_a_single_figure_cover_it(name: str, unit: bool) -> None:  # n
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_all_cells_of_a_table_keep_their_error_together(shape: str) -> None:
+@both_laws
+def test_all_cells_of_a_table_keep_their_error_together(
+    shape: str,
+    gaussian: bool,  # noqa: FBT001 - a case
+) -> None:
     rows = truth(shape, unit=True)
-    frame = rows.frame(unit=True)
+    frame = rows.frame(unit=True, gaussian=gaussian)
     shown = seen(frame, lambda dp: dp.histogram("k", epsilon=1))
 
     def hits(number: int) -> tuple[int, int]:
@@ -138,9 +150,12 @@ def test_all_cells_of_a_table_keep_their_error_together(shape: str) -> None:
     assert keeps(hits, draws(1000))
 
 
-def test_a_loss_found_for_an_error_keeps_it_in_all_cells_together() -> None:
+@both_laws
+def test_a_loss_found_for_an_error_keeps_it_in_all_cells_together(
+    gaussian: bool,  # noqa: FBT001 - a case
+) -> None:
     rows = truth("plain", unit=False)
-    frame = rows.frame(unit=False)
+    frame = rows.frame(unit=False, gaussian=gaussian)
     shown = seen(frame, lambda dp: dp.histogram("k", keys=list(KEYS), within=7))
 
     def hits(number: int) -> tuple[int, int]:
@@ -151,7 +166,11 @@ def test_a_loss_found_for_an_error_keeps_it_in_all_cells_together() -> None:
 
 
 @pytest.mark.parametrize("name", ["mean", "std"])
-def test_a_loss_found_for_an_error_keeps_it_for_a_moment(name: str) -> None:
+@both_laws
+def test_a_loss_found_for_an_error_keeps_it_for_a_moment(
+    name: str,
+    gaussian: bool,  # noqa: FBT001 - a case
+) -> None:
     rows = truth("skewed", unit=False)
     _, exact = STATISTICS[name]
     size, within = len(rows.weights), 0.2
@@ -159,7 +178,7 @@ def test_a_loss_found_for_an_error_keeps_it_for_a_moment(name: str) -> None:
     def ask(dp: Any) -> Any:
         return getattr(dp, name)("x", within=within, rows=size)
 
-    shown = seen(rows.frame(unit=False), ask)
+    shown = seen(rows.frame(unit=False, gaussian=gaussian), ask)
     wanted = exact(rows)
 
     def hits(number: int) -> tuple[int, int]:
@@ -174,6 +193,7 @@ MODELS = {
     "linf": {"norm": "box", "method": "linf"},
     "sym": {"norm": "box", "method": "sym"},
     "dwork": {"norm": "box", "method": "dwork"},
+    "gauss": {"norm": "box", "method": "gauss"},
 }
 
 
@@ -186,7 +206,7 @@ def test_errors_of_moments_cover_every_entry(
     unit: bool,  # noqa: FBT001 - a case
 ) -> None:
     rows = truth(shape, unit=unit)
-    frame = rows.frame(unit=unit)
+    frame = rows.frame(unit=unit, gaussian=method == "gauss")
     shown = seen(frame, lambda dp: dp.mean_cov(["x", "y"], epsilon=1, **MODELS[method]))
     mean, cov = rows.moments()
     spread = np.sqrt(np.diag(cov))
@@ -215,7 +235,9 @@ def test_errors_of_moments_cover_every_entry(
 # The population that the rows were drawn from
 
 
-def samples(groups: int, *, unit: bool, spread: bool) -> tuple[Any, float]:
+def samples(
+    groups: int, *, unit: bool, spread: bool, gaussian: bool = False
+) -> tuple[Any, float]:
     """Return a frame of samples from one population, and the mean of that.
 
     With `unit`, everybody has two rows that are alike. With `spread`, values lie
@@ -233,14 +255,19 @@ def samples(groups: int, *, unit: bool, spread: bool) -> tuple[Any, float]:
         "x": np.repeat(values, copies),
         "y": np.repeat(random.uniform(0, 1, size), copies),
     }
-    return attached(rows, unit=unit), 1.0 if spread else 0.0
+    return attached(rows, unit=unit, gaussian=gaussian), 1.0 if spread else 0.0
 
 
 @pytest.mark.parametrize("unit", [False, True])
 @pytest.mark.parametrize("spread", [False, True])
-def test_intervals_for_a_population_cover_its_mean(unit: bool, spread: bool) -> None:  # noqa: FBT001 - a case
+@both_laws
+def test_intervals_for_a_population_cover_its_mean(
+    unit: bool,  # noqa: FBT001 - a case
+    spread: bool,  # noqa: FBT001 - a case
+    gaussian: bool,  # noqa: FBT001 - a case
+) -> None:
     def hits(number: int) -> tuple[int, int]:
-        frame, wanted = samples(number, unit=unit, spread=spread)
+        frame, wanted = samples(number, unit=unit, spread=spread, gaussian=gaussian)
         groups = frame.dp.group_by("k", keys=[str(group) for group in range(number)])
         release = groups.agg(
             {"x mean": ("x", "mean"), "x std": ("x", "std")}, epsilon=1

@@ -6,15 +6,24 @@ passing one proves nothing; the sensitivities themselves are tested exactly else
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from checks.kinds import COARSE, FINE, FULL, KINDS, SUM_UNIT, Kind
-from checks.power import ALPHA, confirmed, draws, law_p_value, least_loss
-from checks.promises import claimed_law, drawn, noise_follows_the_claim
-from checks.releases import event_counts, seen, sharper
+from checks.kinds import COARSE, FINE, FULL, GAUSSIAN_KINDS, KINDS, SUM_UNIT, Kind
+from checks.power import (
+    ALPHA,
+    clopper_pearson,
+    confirmed,
+    draws,
+    law_p_value,
+    least_loss,
+)
+from checks.promises import claimed_law, distances, drawn, noise_follows_the_claim
+from checks.releases import bulk, event_counts, seen, sharper
+from scipy import stats
 
 from dpframe.measure import MAX_NORM
 from dpframe.noise import DiscreteLaplace
@@ -66,17 +75,82 @@ def test_noise_that_is_too_small_by_a_fifth_is_found(kind: Kind) -> None:
     assert least_loss(often, rarely, number) > 1
 
 
-@every_kind
-def test_noise_follows_the_law_of_the_claim_and_no_close_one(kind: Kind) -> None:
-    shown = seen(kind.frames()[1], kind.ask)
+BOTH = [
+    *(pytest.param(kind, False, id=kind.name) for kind in KINDS),
+    *(pytest.param(kind, True, id=f"{kind.name}, rho") for kind in GAUSSIAN_KINDS),
+]
+
+
+@pytest.mark.parametrize(("kind", "gaussian"), BOTH)
+def test_noise_follows_the_law_of_the_claim_and_no_close_one(
+    kind: Kind,
+    gaussian: bool,  # noqa: FBT001 - a case
+) -> None:
+    shown = seen(kind.frames(gaussian=gaussian)[1], kind.ask)
     number = draws(20_000 if is_joint(shown) else 100_000)
-    noise_follows_the_claim(kind, number)
+    noise_follows_the_claim(kind, number, gaussian=gaussian)
     for place, (part, block, _) in enumerate(shown.blocks):
         law, values = claimed_law(kind, shown, place), drawn(part.noise(block), number)
         # One coordinate of max-norm noise has a tail of its own; 10% is found.
         close = CLOSE**2 if block.law == MAX_NORM else CLOSE
         assert law_p_value(values, sharper(law, close)) < ALPHA
         assert law_p_value(values, sharper(law, 1 / close)) < ALPHA
+
+
+# Gaussian noise: the event is a half-space across the line between the neighbours
+
+
+def gaussian_delta(rho: float, epsilon: float) -> float:
+    """Return the delta of Gaussian noise of this rho at an epsilon (Balle-Wang)."""
+    gap = math.sqrt(2 * rho)
+    tails = stats.norm.cdf([gap / 2 - epsilon / gap, -gap / 2 - epsilon / gap])
+    return float(tails[0] - math.exp(epsilon) * tails[1])
+
+
+def half_space_counts(
+    kind: Kind, number: int, epsilon: float, planted: Fraction = Fraction(1)
+) -> tuple[int, int]:
+    """Return how often each neighbour's loss is above an epsilon, of so many."""
+    here, there = (seen(frame, kind.ask) for frame in kind.frames(gaussian=True))
+    losses = [np.zeros(number), np.zeros(number)]
+    for (part, block, first), (_, _, second) in zip(
+        here.blocks, there.blocks, strict=True
+    ):
+        moved = np.flatnonzero(first != second)
+        law = part.noise(block)
+        sigma2 = float(law.sigma2)
+        apart = (second - first)[moved].astype(float)
+        for place, side in enumerate((-0.5, 0.5)):
+            drawn = bulk(sharper(law, planted), moved.size, number).astype(float)
+            losses[place] += (drawn + side * apart) @ apart / sigma2
+    rarely, often = (int((loss > epsilon).sum()) for loss in losses)
+    return rarely, often
+
+
+def least_delta(rarely: int, often: int, number: int, epsilon: float) -> float:
+    """Return a lower bound of delta, wrong with a chance of 1e-6."""
+    low, _ = clopper_pearson(often, number, ALPHA / 2)
+    _, high = clopper_pearson(rarely, number, ALPHA / 2)
+    return low - math.exp(epsilon) * high
+
+
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, id=kind.name) for kind in GAUSSIAN_KINDS]
+)
+def test_one_unit_costs_no_more_than_a_rho_and_smaller_noise_is_found(
+    kind: Kind,
+) -> None:
+    number, epsilon = draws(60_000), 0.5
+    delta = gaussian_delta(0.5, epsilon)
+
+    def refutes(count: int, planted: Fraction = Fraction(1)) -> bool:
+        counts = half_space_counts(kind, count, epsilon, planted)
+        return least_delta(*counts, count, epsilon) > delta
+
+    assert not confirmed(refutes, number)
+    furthest = all(found == claim for found, claim in distances(kind, gaussian=True))
+    if furthest and min(kind.sigma2s) > 100:  # on a coarse grid the event is not best
+        assert refutes(number, PLANTED)
 
 
 # The whole way, from the method to what `.raw` says

@@ -35,12 +35,13 @@ ENUM = pl.Enum([*WORDS])
 
 @dataclass(frozen=True)
 class Call:
-    """A release and the dtypes it is for."""
+    """A release, the dtypes it is for, and its only noise if it has not both."""
 
     name: str
     run: Callable[[Any, Column], Any]
     numbers: bool = False
     sums: bool = False
+    noise: str | None = None
 
     def suits(self, column: Column) -> bool:
         return (column.is_number or not self.numbers) and (
@@ -80,7 +81,8 @@ def _mean_cov(norm: str, method: str) -> Call:
             ["x", "y"], norm=norm, method=method, epsilon=1, **asked
         )
 
-    return Call(f"mean_cov {norm} {method}", run, numbers=True)
+    noise = "gaussian" if method == "gauss" else "pure"
+    return Call(f"mean_cov {norm} {method}", run, numbers=True, noise=noise)
 
 
 def _tuples(frame: Any, column: Column) -> Any:
@@ -199,6 +201,9 @@ CALLS = (
     *(_mean_cov(norm, m) for norm in ("l1", "l2") for m in ("sym", "dwork")),
 )
 
+GAUSSIAN_CALLS = tuple(_mean_cov(norm, "gauss") for norm in ("box", "l1", "l2"))
+"""Those that need a budget with Gaussian noise."""
+
 
 def random_rows(rng: Random, column: Column, *, most: int, units: int) -> list[Row]:
     """Return rows of some units, where one unit in three has many rows."""
@@ -235,9 +240,13 @@ def native(rows: Sequence[Row], column: Column) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
-def attached(frame: Any, **declared: Any) -> Any:
-    """Return a private frame whose units keep the same cells each time."""
-    private = dpframe.attach(frame, dpframe.Accountant(epsilon=10**6), **declared)
+def attached(frame: Any, *, gaussian: bool = False, **declared: Any) -> Any:
+    """Return a private frame whose units keep the same cells each time.
+
+    With `gaussian` an epsilon of 1 buys Gaussian noise of rho 1/2.
+    """
+    budget = {"rho": 10**6} if gaussian else {"epsilon": 10**6}
+    private = dpframe.attach(frame, dpframe.Accountant(**budget), **declared)
     return private.with_state(replace(private.private_state, salt=SALT))
 
 

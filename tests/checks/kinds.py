@@ -44,15 +44,21 @@ def attached(
     *,
     unit: bool = True,
     epsilon: int = 10**9,
+    gaussian: bool = False,
     max_rows: int = 2,
 ) -> Any:
-    """Return a private Polars frame: x within (-1, 3), y within (0, 1), keys of k."""
+    """Return a private Polars frame: x within (-1, 3), y within (0, 1), keys of k.
+
+    With `gaussian` its budget is one of rhos, where an epsilon buys Gaussian noise of
+    ``epsilon**2 / 2``.
+    """
     declared: dict[str, Any] = {}
     if unit:
         declared = {"privacy_unit": "u", "max_rows": max_rows, "max_groups": 2}
     frame: Any = pl.DataFrame(rows, schema=SCHEMA)
+    budget = {"rho": epsilon**2} if gaussian else {"epsilon": epsilon}
     return frame.dp.attach(
-        dpframe.Accountant(epsilon=epsilon),
+        dpframe.Accountant(**budget),
         bounds={"x": (-1, 3), "y": (0, 1)},
         domain={"k": ["a", "b", "c"]},
         **declared,
@@ -72,6 +78,10 @@ class Kind:
         The rows ``(k, x, y)`` of the unit that is there or not.
     scales : tuple of Fraction
         The scale of each block's noise at epsilon 1, in grid units.
+    squares : tuple of Fraction, optional
+        Sigma squared of each block where an epsilon of 1 buys Gaussian noise, of
+        rho 1/2: the squared L2 sensitivity. Default: the squared scales, as for
+        statistics whose units can add to one figure alone.
     unit : bool
         Whether the frame has a privacy unit; else the first row alone is added.
     """
@@ -80,16 +90,26 @@ class Kind:
     ask: Callable[[Any], Any]
     rows: list[tuple[Any, float, float]]
     scales: tuple[int | Fraction, ...]
+    squares: tuple[int | Fraction, ...] | None = None
     unit: bool = True
 
-    def frames(self) -> tuple[Any, Any]:
+    @property
+    def sigma2s(self) -> tuple[Fraction, ...]:
+        """Sigma squared of each block's Gaussian noise."""
+        squares = self.squares or tuple(scale**2 for scale in self.scales)
+        return tuple(Fraction(square) for square in squares)
+
+    def frames(self, *, gaussian: bool = False) -> tuple[Any, Any]:
         """Return the frames of two neighbours: without the unit, and with it."""
         added = self.rows if self.unit else self.rows[:1]
         longer = {
             "u": BASE["u"] + [9] * len(added),
             **{c: BASE[c] + [row[i] for row in added] for i, c in enumerate("kxy")},
         }
-        return attached(BASE, unit=self.unit), attached(longer, unit=self.unit)
+        without, with_it = (
+            attached(rows, unit=self.unit, gaussian=gaussian) for rows in (BASE, longer)
+        )
+        return without, with_it
 
 
 TOP = round(3 / SUM_UNIT)
@@ -185,6 +205,7 @@ KINDS = [
         ask=lambda dp: dp.histogram("k", of="units", other=True, epsilon=1),
         rows=HIGH,
         scales=(2,),
+        squares=(2,),
     ),
     Kind(
         name="contingency",
@@ -209,18 +230,25 @@ KINDS = [
         ask=lambda dp: dp.agg(n="count", m=("x", "mean"), s=("y", "std"), epsilon=1),
         rows=HIGH,
         scales=(3 * 2 * FULL, 3 * 2 * FULL * FINE, 3 * 2 * FULL * FINE**2),
+        squares=(
+            3 * (2 * FULL) ** 2,
+            3 * (2 * FULL * FINE) ** 2,
+            3 * (2 * FULL * FINE**2) ** 2,
+        ),
     ),
     Kind(
         name="mean_cov of a box",
         ask=lambda dp: dp.mean_cov(["x"], epsilon=1),
         rows=HIGH,
         scales=(2 * FULL * COARSE**2,),
+        squares=(3 * (2 * FULL * COARSE**2) ** 2,),
     ),
     Kind(
         name="mean_cov of a pair",
         ask=lambda dp: dp.mean_cov(["x", "y"], epsilon=1),
         rows=HIGH,
         scales=(2 * FULL * COARSE**2,),
+        squares=(7 * (2 * FULL * COARSE**2) ** 2,),
     ),
     Kind(
         name="mean_cov of an L1 ball",
@@ -230,6 +258,11 @@ KINDS = [
             10 * 2 * FULL,
             Fraction(10, 3) * 2 * FULL * COARSE,
             Fraction(10, 6) * 2 * FULL * COARSE**2,
+        ),
+        squares=(
+            10 * (2 * FULL) ** 2,
+            Fraction(10, 3) * (2 * FULL * COARSE) ** 2,
+            Fraction(10, 6) * (2 * FULL * COARSE**2) ** 2,
         ),
     ),
     Kind(
@@ -242,3 +275,6 @@ KINDS = [
         unit=False,
     ),
 ]
+
+GAUSSIAN_KINDS = [kind for kind in KINDS if kind.name != "mean_cov of 2006"]
+"""Those that have Gaussian noise where the budget has."""

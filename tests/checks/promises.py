@@ -25,8 +25,9 @@ from dpframe.accessor.groups import GroupBy
 from dpframe.accessor.namespace import PrivateNamespace
 from dpframe.attach import RawNamespace
 from dpframe.dialects.polars.private import PrivatePolars
-from dpframe.measure import MAX_NORM
-from dpframe.noise import DiscreteLaplace, MaxNorm
+from dpframe.measure import GAUSSIAN, MAX_NORM
+from dpframe.noise import DiscreteGaussian, DiscreteLaplace, MaxNorm
+from dpframe.testing import norm
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -54,22 +55,21 @@ def refused(error: type[Exception], call: Callable[[], Any]) -> None:
 # Sensitivity and noise
 
 
-def distances(kind: Kind) -> list[tuple[int, int]]:
+def distances(kind: Kind, *, gaussian: bool = False) -> list[tuple[int, int]]:
     """Return for each block how far a kind's neighbours lie apart, and the claim."""
-    here, there = (seen(frame, kind.ask) for frame in kind.frames())
+    here, there = (seen(frame, kind.ask) for frame in kind.frames(gaussian=gaussian))
     found: list[tuple[int, int]] = []
     for (part, block, first), (_, _, second) in zip(
         here.blocks, there.blocks, strict=True
     ):
         gaps = [abs(int(a) - int(b)) for a, b in zip(first, second, strict=True)]
-        norm = max(gaps) if block.law == MAX_NORM else sum(gaps)
-        found.append((norm, part.sensitivity(block)))
+        found.append((norm(block.law, gaps), part.sensitivity(block)))
     return found
 
 
-def neighbors_stay_within_the_claim(kind: Kind) -> None:
+def neighbors_stay_within_the_claim(kind: Kind, *, gaussian: bool = False) -> None:
     """Check one pair of neighbours, exactly."""
-    for distance, claim in distances(kind):
+    for distance, claim in distances(kind, gaussian=gaussian):
         assert distance <= claim
 
 
@@ -83,6 +83,8 @@ def claimed_law(kind: Kind, shown: Seen, place: int) -> Noise:
     """Return the law that a block's noise should have, by the written scale."""
     scale = Fraction(kind.scales[place])
     _, block, _ = shown.blocks[place]
+    if block.law == GAUSSIAN:
+        return DiscreteGaussian(sigma2=kind.sigma2s[place])
     if block.law == MAX_NORM:
         return MaxNorm(dimension=block.stop - block.start, scale=scale)
     return DiscreteLaplace(scale=scale)
@@ -94,9 +96,9 @@ def drawn(noise: Noise, number: int) -> Any:
     return bulk(noise, size, number)[:, 0]
 
 
-def noise_follows_the_claim(kind: Kind, number: int) -> None:
+def noise_follows_the_claim(kind: Kind, number: int, *, gaussian: bool = False) -> None:
     """Check the noise of every block against the scale that is written down."""
-    shown = seen(kind.frames()[1], kind.ask)
+    shown = seen(kind.frames(gaussian=gaussian)[1], kind.ask)
     assert len(shown.blocks) == len(kind.scales)
     for place, (part, block, _) in enumerate(shown.blocks):
         law, noise = claimed_law(kind, shown, place), part.noise(block)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpframe.measure import MAX_NORM, Measured, probe
-from dpframe.noise import DiscreteLaplace, MaxNorm
+from dpframe.noise import DiscreteGaussian, DiscreteLaplace, MaxNorm
 from dpframe.provenance import Provenance
 
 if TYPE_CHECKING:
@@ -116,7 +116,9 @@ def bulk(noise: Noise, size: int, number: int) -> Array:
 
 def sharper(noise: Noise, factor: Fraction) -> Noise:
     """Return noise of the same law whose scale is smaller by a factor."""
-    scale = noise.scale / factor
+    if isinstance(noise, DiscreteGaussian):
+        return DiscreteGaussian(sigma2=noise.sigma2 / factor**2)
+    scale = Fraction(noise.scale) / factor
     if isinstance(noise, MaxNorm):
         return MaxNorm(dimension=noise.dimension, scale=scale)
     return DiscreteLaplace(scale=scale)

@@ -55,11 +55,11 @@ class Truth:
     rows: dict[str, Array]
     weights: Array
 
-    def frame(self, *, unit: bool) -> Any:
+    def frame(self, *, unit: bool, gaussian: bool = False) -> Any:
         """Return the private frame of the rows."""
-        return attached(self.rows, unit=unit, max_rows=LIMIT)
+        return attached(self.rows, unit=unit, gaussian=gaussian, max_rows=LIMIT)
 
-    def copies(self, number: int, *, unit: bool) -> Any:
+    def copies(self, number: int, *, unit: bool, gaussian: bool = False) -> Any:
         """Return a private frame of many groups k, each of them holding these rows.
 
         Every copy has units of its own.
@@ -69,7 +69,7 @@ class Truth:
         place = np.repeat(np.arange(number), size)
         rows["u"] = rows["u"] + place * (1 + int(self.rows["u"].max()))
         rows["k"] = place.astype(str)
-        return attached(rows, unit=unit, max_rows=LIMIT)
+        return attached(rows, unit=unit, gaussian=gaussian, max_rows=LIMIT)
 
     def x(self) -> Array:
         """Return x within its bounds."""

@@ -19,6 +19,7 @@ import polars as pl
 import pytest
 from checks.calls import (
     CALLS,
+    GAUSSIAN_CALLS,
     Call,
     attached,
     limits,
@@ -32,7 +33,7 @@ from checks.columns import COLUMNS, Column, seeded
 
 import dpframe
 from dpframe.engines.local import evaluate
-from dpframe.measure import MAX_NORM
+from dpframe.measure import GAUSSIAN, MAX_NORM
 from dpframe.tally import KeyAxis
 from dpframe.testing import recording
 from dpframe.values import column_type
@@ -45,8 +46,17 @@ PAIRS = 300 * AUDIT
 CLOSE = 1e-6
 BALLS = 4e-6  # a vector in a ball is rounded towards zero in each of two columns
 
-TALLIES = [call for call in CALLS if "n_unique" not in call.name]
-every_call = pytest.mark.parametrize("call", CALLS, ids=str)
+TALLIES = [call for call in (*CALLS, *GAUSSIAN_CALLS) if "n_unique" not in call.name]
+FEW = ("count of rows", "histogram of units", "agg by group", "n_unique")
+EVERY = [
+    *((call, False) for call in CALLS),
+    *((call, True) for call in CALLS if call.name in FEW),
+    *((call, True) for call in GAUSSIAN_CALLS),
+]
+every_call = pytest.mark.parametrize(
+    ("call", "gaussian"),
+    [pytest.param(*case, id=f"{case[0]}{', rho' * case[1]}") for case in EVERY],
+)
 with_and_without_unit = pytest.mark.parametrize("unit", [None, "u"])
 
 
@@ -86,7 +96,7 @@ def numbered(statistic: Any) -> Any:
 
 
 def moved(part: RecordedPart, pairs: Pairs, declared: dict[str, Any]) -> list[Any]:
-    """Return for each block how far apart each pair lies, in the law's norm."""
+    """Return for each block by how much its figures differ, one row for each pair."""
     statistic = numbered(part.statistic)
     whole, less = (
         evaluate(attached(frame, **declared), [statistic])[0]
@@ -97,15 +107,28 @@ def moved(part: RecordedPart, pairs: Pairs, declared: dict[str, Any]) -> list[An
     start = 0
     for block in part.blocks:
         stop = start + len(block.exact[0])
-        of_block = gaps[:, :, start:stop].reshape(PAIRS, -1)
-        joint = block.law == MAX_NORM
-        found.append(of_block.max(axis=1) if joint else of_block.sum(axis=1))
+        found.append(gaps[:, :, start:stop].reshape(PAIRS, -1))
         start = stop
     return found
 
 
-def declared_for(call: Call, column: Column, unit: str | None) -> dict[str, Any]:
-    return {} if unit is None else limits(call, column)
+def norms(law: str, gaps: Any) -> Any:
+    """Return each row in the law's norm, squared for Gaussian noise."""
+    if law == MAX_NORM:
+        return gaps.max(axis=1)
+    return (gaps ** (2 if law == GAUSSIAN else 1)).sum(axis=1)
+
+
+def budgets(call: Call) -> list[bool]:
+    """Return whether a call is made under a budget with Gaussian noise, or both."""
+    kinds = {None: [False, True], "pure": [False], "gaussian": [True]}
+    return kinds[call.noise]
+
+
+def declared_for(
+    call: Call, column: Column, unit: str | None, *, gaussian: bool
+) -> dict[str, Any]:
+    return {"gaussian": gaussian} | ({} if unit is None else limits(call, column))
 
 
 @pytest.mark.parametrize("call", TALLIES, ids=str)
@@ -113,33 +136,42 @@ def declared_for(call: Call, column: Column, unit: str | None) -> dict[str, Any]
 def test_no_unit_moves_a_release_further_than_claimed_and_one_moves_it_as_far(
     call: Call, unit: str | None
 ) -> None:
-    nearest: dict[tuple[int, int], float] = {}
+    nearest: dict[tuple[str, int, int], float] = {}
     for column in COLUMNS:
         if not call.suits(column):
             continue
-        declared = declared_for(call, column, unit)
         frame = many_pairs(column, unit).whole.drop("pair").head(50)
-        seen = record(attached(frame, **declared), call, column)
-        for place, part in enumerate(seen.parts):
-            found = moved(part, many_pairs(column, unit), declared)
-            for index, (block, distances) in enumerate(
-                zip(part.blocks, found, strict=True)
-            ):
-                furthest = max(distances)
-                assert furthest <= block.sensitivity, column
-                ratio = float(furthest / block.sensitivity)
-                key = (place, index)
-                nearest[key] = max(nearest.get(key, 0.0), ratio)
+        seen: list[Record] = []
+        for gaussian in budgets(call):
+            declared = declared_for(call, column, unit, gaussian=gaussian)
+            seen.append(record(attached(frame, **declared), call, column))
+            assert (seen[-1].blocks[0].law == GAUSSIAN) == gaussian
+        for place, parts in enumerate(zip(*(one.parts for one in seen), strict=True)):
+            found = moved(parts[0], many_pairs(column, unit), declared)
+            for part in parts:
+                assert part.statistic == parts[0].statistic
+                for index, block in enumerate(part.blocks):
+                    furthest = max(norms(block.law, found[index]))
+                    assert furthest <= block.sensitivity, column
+                    key = (block.law, place, index)
+                    ratio = float(furthest / block.sensitivity)
+                    nearest[key] = max(nearest.get(key, 0.0), ratio)
     slack = BALLS if " l1 " in call.name or " l2 " in call.name else CLOSE
     assert all(ratio >= 1 - slack for ratio in nearest.values()), nearest
 
 
 def leave_one_out(
-    call: Call, column: Column, unit: str | None, *, frames: int, units: int
+    call: Call,
+    column: Column,
+    unit: str | None,
+    *,
+    gaussian: bool,
+    frames: int,
+    units: int,
 ) -> list[tuple[Record, Record]]:
     """Return real pairs of neighbours, having compared what is not the integers."""
     rng = seeded(f"pairs {call} {column} {unit}")
-    declared = declared_for(call, column, unit)
+    declared = declared_for(call, column, unit, gaussian=gaussian)
     pairs: list[tuple[Record, Record]] = []
     for _ in range(frames):
         rows = random_rows(rng, column, most=6, units=units)
@@ -169,6 +201,7 @@ def public(seen: Record) -> tuple[Any, ...]:
                     b.sensitivity,
                     b.loss,
                     b.scale,
+                    b.sigma2,
                     len(b.exact),
                     len(b.exact[0]),
                 )
@@ -190,11 +223,14 @@ def shown(result: Any) -> tuple[Any, ...]:
 @every_call
 @with_and_without_unit
 def test_records_of_neighbours_differ_in_their_integers_alone(
-    call: Call, unit: str | None
+    call: Call,
+    gaussian: bool,  # noqa: FBT001 - a case
+    unit: str | None,
 ) -> None:
+    size: dict[str, int] = {"frames": AUDIT, "units": 4}
     for column in COLUMNS:
         if call.suits(column):
-            for pair in leave_one_out(call, column, unit, frames=AUDIT, units=4):
+            for pair in leave_one_out(call, column, unit, gaussian=gaussian, **size):
                 for distance, claim in pair[0].distance(pair[1]):
                     assert distance <= claim, column
 
@@ -203,15 +239,18 @@ WITH_OTHER = [call for call in CALLS if call.name.startswith(("n_unique", "value
 
 
 @pytest.mark.parametrize("call", WITH_OTHER, ids=str)
+@pytest.mark.parametrize("gaussian", [False, True], ids=["pure", "rho"])
 @with_and_without_unit
 def test_distinct_values_and_the_other_cell_move_as_far_as_claimed(
-    call: Call, unit: str | None
+    call: Call,
+    gaussian: bool,  # noqa: FBT001 - a case
+    unit: str | None,
 ) -> None:
     furthest = 0.0
-    for column in COLUMNS:
-        declared = {} if unit is None else {"max_groups": 2}
+    for column in COLUMNS[:: 4 if gaussian else 1]:
+        declared: dict[str, Any] = {"gaussian": gaussian}
         if unit is not None:
-            declared |= {"privacy_unit": unit, "max_rows": 2}
+            declared |= {"privacy_unit": unit, "max_rows": 2, "max_groups": 2}
         rng = seeded(f"distinct {call} {column} {unit}")
         for _ in range(8 * AUDIT):
             rows = random_rows(rng, column, most=6, units=5)

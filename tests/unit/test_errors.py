@@ -1064,9 +1064,7 @@ def test_a_budget_that_is_no_budget_is_refused(total: Any, error: type) -> None:
 def test_an_empty_budget_says_that_nothing_remains() -> None:
     frame = pl.DataFrame(DATA).dp.attach(dpframe.Accountant(epsilon=1))
     budget = frame.dp.state.accountant
-    event = dpframe.privacy.entries.Event(
-        mechanism="count", columns=(), parameters=""
-    )
+    event = dpframe.privacy.entries.Event(mechanism="count", columns=(), parameters="")
     budget.charge(dpframe.Loss(epsilon=Fraction(1)), event)
     found = refusal(frame, lambda f: f.dp.count(epsilon=0.1), BudgetExceededError)
     assert "nothing remains" in message(found)
