@@ -94,8 +94,8 @@ class GroupBy(Grouped[N]):
         epsilon : float, optional
             Privacy loss ε of this release, unitless, in ``(0, 50]``.
         rho : float, optional
-            Loss of zero-concentrated privacy instead, unitless. A budget of ε alone
-            refuses it.
+            zCDP loss ρ instead, unitless: Gaussian noise. Needs a budget in ρ, or in
+            ε and δ; there an `epsilon` may be spent as ρ = ε²/2.
         within : float, optional
             Error of the noise to stay within instead, in rows, for all cells at once:
             the smallest loss that does is used.
@@ -117,6 +117,10 @@ class GroupBy(Grouped[N]):
         group, so one loss pays for all groups: the sensitivity of the whole table is
         `max_rows`, `max_groups` for ``of="units"``, and 1 without a privacy unit. The
         noise is discrete Laplace.
+
+        With a ρ it is ρ-zCDP: the noise is discrete Gaussian of standard deviation
+        ``sensitivity / sqrt(2 * rho)``, with ``sqrt(max_groups)`` in place of
+        `max_groups`; 95% of it is within 1.96 of these.
 
         Accuracy
         --------
@@ -189,8 +193,8 @@ class GroupBy(Grouped[N]):
         epsilon : float, optional
             Privacy loss ε of this release, unitless, in ``(0, 50]``.
         rho : float, optional
-            Loss of zero-concentrated privacy instead, unitless. A budget of ε alone
-            refuses it.
+            zCDP loss ρ instead, unitless: Gaussian noise. Needs a budget in ρ, or in
+            ε and δ; there an `epsilon` may be spent as ρ = ε²/2.
         within : float or timedelta, optional
             Error of the noise to stay within instead, in the column's unit, for all
             cells at once: the smallest loss that does is used.
@@ -214,6 +218,10 @@ class GroupBy(Grouped[N]):
         ``max_rows * max(|low|, |high|)`` for ``bound="rows"`` and
         ``max_groups * max(|low|, |high|)`` for ``bound="total"``, in the column's unit.
         The noise is discrete Laplace.
+
+        With a ρ it is ρ-zCDP: the noise is discrete Gaussian of standard deviation
+        ``sensitivity / sqrt(2 * rho)``, with ``sqrt(max_groups)`` in place of
+        `max_groups`; 95% of it is within 1.96 of these.
 
         Accuracy
         --------
@@ -290,8 +298,8 @@ class GroupBy(Grouped[N]):
         epsilon : float, optional
             Privacy loss ε of this release, unitless, in ``(0, 50]``.
         rho : float, optional
-            Loss of zero-concentrated privacy instead, unitless. A budget of ε alone
-            refuses it.
+            zCDP loss ρ instead, unitless: Gaussian noise. Needs a budget in ρ, or in
+            ε and δ; there an `epsilon` may be spent as ρ = ε²/2.
         within : float or timedelta, optional
             Error of the noise to stay within instead, in the column's unit, for all
             cells at once: the smallest loss that does is used.
@@ -316,6 +324,10 @@ class GroupBy(Grouped[N]):
         which a unit moves by at most `max_rows` together, by `max_groups` for
         ``of="units"``, and by 1 without a privacy unit. Both have discrete Laplace
         noise at the whole loss.
+
+        With a ρ it is ρ-zCDP: the noise is discrete Gaussian of standard deviation
+        ``sensitivity / sqrt(2 * rho)``, with ``sqrt(max_groups)`` in place of
+        `max_groups`; 95% of it is within 1.96 of these.
 
         Accuracy
         --------
@@ -394,8 +406,8 @@ class GroupBy(Grouped[N]):
         epsilon : float, optional
             Privacy loss ε of this release, unitless, in ``(0, 50]``.
         rho : float, optional
-            Loss of zero-concentrated privacy instead, unitless. A budget of ε alone
-            refuses it.
+            zCDP loss ρ instead, unitless: Gaussian noise. Needs a budget in ρ, or in
+            ε and δ; there an `epsilon` may be spent as ρ = ε²/2.
         within : float, optional
             Error of the noise to stay within instead, in the column's unit squared, for
             all cells at once: the smallest loss that does is used.
@@ -420,6 +432,10 @@ class GroupBy(Grouped[N]):
         is the count), which a unit moves by at most `max_rows` together, by
         `max_groups` for ``of="units"``, and by 1 without a privacy unit. All three have
         discrete Laplace noise at the whole loss.
+
+        With a ρ it is ρ-zCDP: the noise is discrete Gaussian of standard deviation
+        ``sensitivity / sqrt(2 * rho)``, with ``sqrt(max_groups)`` in place of
+        `max_groups`; 95% of it is within 1.96 of these.
 
         Accuracy
         --------
@@ -498,8 +514,8 @@ class GroupBy(Grouped[N]):
         epsilon : float, optional
             Privacy loss ε of this release, unitless, in ``(0, 50]``.
         rho : float, optional
-            Loss of zero-concentrated privacy instead, unitless. A budget of ε alone
-            refuses it.
+            zCDP loss ρ instead, unitless: Gaussian noise. Needs a budget in ρ, or in
+            ε and δ; there an `epsilon` may be spent as ρ = ε²/2.
         within : float, optional
             Error of the noise to stay within instead, in the column's unit, for
             all cells at once: the smallest loss that does is used.
@@ -524,6 +540,10 @@ class GroupBy(Grouped[N]):
         is the count), which a unit moves by at most `max_rows` together, by
         `max_groups` for ``of="units"``, and by 1 without a privacy unit. All three have
         discrete Laplace noise at the whole loss.
+
+        With a ρ it is ρ-zCDP: the noise is discrete Gaussian of standard deviation
+        ``sensitivity / sqrt(2 * rho)``, with ``sqrt(max_groups)`` in place of
+        `max_groups`; 95% of it is within 1.96 of these.
 
         Accuracy
         --------
@@ -592,8 +612,8 @@ class GroupBy(Grouped[N]):
         epsilon : float, optional
             Privacy loss ε of this release, unitless, in ``(0, 50]``.
         rho : float, optional
-            Loss of zero-concentrated privacy instead, unitless. A budget of ε alone
-            refuses it.
+            zCDP loss ρ instead, unitless: Gaussian noise. Needs a budget in ρ, or in
+            ε and δ; there an `epsilon` may be spent as ρ = ε²/2.
         allow_weak : bool, optional
             Whether an `epsilon` above 50 is meant.
         **named : str or (str, str)
@@ -613,6 +633,10 @@ class GroupBy(Grouped[N]):
         statistics of one column that need the same sums share those. Each part has the
         sensitivity of the release of its name, at its share. The noise is discrete
         Laplace.
+
+        With a ρ it is ρ-zCDP: the noise is discrete Gaussian of standard deviation
+        ``sensitivity / sqrt(2 * rho)``, with ``sqrt(max_groups)`` in place of
+        `max_groups`; 95% of it is within 1.96 of these.
 
         Accuracy
         --------

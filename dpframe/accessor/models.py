@@ -51,11 +51,13 @@ class Models(Runner[N]):
         norm : {"box", "l1", "l2"}, optional
             How rows are bounded: each column by its bounds, or the vector of a row by
             its l1 or l2 norm.
-        method : {"auto", "bernstein", "linf", "sym", "dwork"}, optional
+        method : {"auto", "gauss", "bernstein", "linf", "sym", "dwork"}, optional
+            ``"gauss"``: Gaussian noise on all moments, the default where the loss is a
+            ρ. The others have pure noise, for an ε in any budget.
             ``"bernstein"``: two columns with bounds, through nine cells. ``"linf"``:
             all moments at once with max-norm noise, for boxes. ``"dwork"``: count, sums
             and all products, a third of the loss each. ``"sym"``: each product once,
-            with the loss split 1 : 3 : 6. Default: the one with the least noise, which
+            with the loss split 1 : 3 : 6. Default for an ε: that of least noise, which
             is ``"bernstein"`` for a box of two columns, ``"linf"`` for another, else
             ``"sym"``.
         radius : float, optional
@@ -67,8 +69,8 @@ class Models(Runner[N]):
         epsilon : float, optional
             Privacy loss ε of this release, unitless, in ``(0, 50]``.
         rho : float, optional
-            Loss of zero-concentrated privacy instead, unitless. A budget of ε alone
-            refuses it.
+            zCDP loss ρ instead, unitless: Gaussian noise. Needs a budget in ρ, or in
+            ε and δ; there an `epsilon` may be spent as ρ = ε²/2.
         within : float, optional
             Error of the noise to stay within instead, scaled to half the bounds' width:
             the smallest loss that does is used.
@@ -101,14 +103,23 @@ class Models(Runner[N]):
         and products then have the l1 sensitivities `max_rows`, ``max_rows * g`` and
         ``max_rows * g^2``, and discrete Laplace noise at their shares of the loss.
 
+        ``"gauss"`` is ρ-zCDP. For boxes it releases the sums of 1, ``y_i`` and all
+        products ``y_i y_j``, whose l2 sensitivity is ``sqrt(1 + d + d^2)`` times
+        `max_rows`, with one discrete Gaussian noise at the whole loss. For balls
+        count, sums and products have l2 sensitivities of `max_rows` each, in units of
+        1, `radius` and ``radius^2``, and discrete Gaussian noise at shares of the loss
+        of 1 : 3 : 6. The two noises of a product of two columns are averaged.
+
         Accuracy
         --------
         With columns scaled to [-1, 1] and ``scale = max_rows / epsilon``, the standard
         deviation of the noise is ``scale * sqrt(18)`` for the count and for each sum of
         squares of ``"bernstein"``, ``scale * sqrt(12)`` for each sum and
         ``scale * sqrt(8)`` for the sum of products; for each sum of ``"linf"`` it is
-        ``scale * sqrt((k + 1) * (k + 2) / 3)``. Means and covariances move by sums of
-        these over n, times the half-widths of their bounds. The ± of each figure is
+        ``scale * sqrt((k + 1) * (k + 2) / 3)``. With a ρ it is
+        ``max_rows * sqrt((1 + d + d^2) / (2 * rho))`` for each sum of a box, and that
+        over ``sqrt(2)`` for products of two columns. Means and covariances move by sums
+        of these over n, times the half-widths of their bounds. The ± of each figure is
         found by redrawing the noise. Clipping bias comes on top.
 
         Raises
@@ -129,6 +140,7 @@ class Models(Runner[N]):
         .. [2] Hardt and Talwar (2010), On the geometry of differential privacy, STOC.
         .. [3] Awan and Slavkovic (2021), Structure and sensitivity in differential
            privacy, JASA.
+        .. [4] Dwork, Talwar, Thakurta and Zhang (2014), Analyze Gauss, STOC.
 
         Examples
         --------

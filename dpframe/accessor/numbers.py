@@ -52,8 +52,8 @@ class Numbers(Runner[N]):
         epsilon : float, optional
             Privacy loss ε of this release, unitless, in ``(0, 50]``.
         rho : float, optional
-            Loss of zero-concentrated privacy instead, unitless. A budget of ε alone
-            refuses it.
+            zCDP loss ρ instead, unitless: Gaussian noise. Needs a budget in ρ, or in
+            ε and δ; there an `epsilon` may be spent as ρ = ε²/2.
         within : float, optional
             Error of the noise to stay within instead, in rows: the smallest loss that
             does is used.
@@ -74,6 +74,9 @@ class Numbers(Runner[N]):
         ε-DP per privacy unit, add-or-remove-one. Costs `epsilon`. Sensitivity is
         `max_rows`, and 1 for ``of="units"`` or without a privacy unit. The noise is
         discrete Laplace.
+
+        With a ρ it is ρ-zCDP: the noise is discrete Gaussian of standard deviation
+        ``sensitivity / sqrt(2 * rho)``, and 95% of it is within 1.96 of these.
 
         Accuracy
         --------
@@ -133,8 +136,8 @@ class Numbers(Runner[N]):
         epsilon : float, optional
             Privacy loss ε of this release, unitless, in ``(0, 50]``.
         rho : float, optional
-            Loss of zero-concentrated privacy instead, unitless. A budget of ε alone
-            refuses it.
+            zCDP loss ρ instead, unitless: Gaussian noise. Needs a budget in ρ, or in
+            ε and δ; there an `epsilon` may be spent as ρ = ε²/2.
         within : float, optional
             Error of the noise to stay within instead, in values: the smallest loss that
             does is used.
@@ -155,6 +158,9 @@ class Numbers(Runner[N]):
         ε-DP per privacy unit, add-or-remove-one. Costs `epsilon`. Sensitivity is
         `max_groups`: a unit with more values keeps that many of them. Without a privacy
         unit, and for the unit's own column, it is 1. The noise is discrete Laplace.
+
+        With a ρ it is ρ-zCDP: the noise is discrete Gaussian of standard deviation
+        ``sensitivity / sqrt(2 * rho)``, and 95% of it is within 1.96 of these.
 
         Accuracy
         --------
@@ -218,8 +224,8 @@ class Numbers(Runner[N]):
         epsilon : float, optional
             Privacy loss ε of this release, unitless, in ``(0, 50]``.
         rho : float, optional
-            Loss of zero-concentrated privacy instead, unitless. A budget of ε alone
-            refuses it.
+            zCDP loss ρ instead, unitless: Gaussian noise. Needs a budget in ρ, or in
+            ε and δ; there an `epsilon` may be spent as ρ = ε²/2.
         within : float or timedelta, optional
             Error of the noise to stay within instead, in the column's unit: the
             smallest loss that does is used.
@@ -241,6 +247,9 @@ class Numbers(Runner[N]):
         ``max_rows * max(|low|, |high|)`` for ``bound="rows"`` and
         ``max(|low|, |high|)`` for ``bound="total"``, in the column's unit. The noise is
         discrete Laplace.
+
+        With a ρ it is ρ-zCDP: the noise is discrete Gaussian of standard deviation
+        ``sensitivity / sqrt(2 * rho)``, and 95% of it is within 1.96 of these.
 
         Accuracy
         --------
@@ -308,8 +317,8 @@ class Numbers(Runner[N]):
         epsilon : float, optional
             Privacy loss ε of this release, unitless, in ``(0, 50]``.
         rho : float, optional
-            Loss of zero-concentrated privacy instead, unitless. A budget of ε alone
-            refuses it.
+            zCDP loss ρ instead, unitless: Gaussian noise. Needs a budget in ρ, or in
+            ε and δ; there an `epsilon` may be spent as ρ = ε²/2.
         within : float or timedelta, optional
             Error of the noise to stay within instead, in the column's unit: the
             smallest loss that does is used.
@@ -333,6 +342,9 @@ class Numbers(Runner[N]):
         the count), which a unit moves by at most `max_rows` together, or by 1 for
         ``of="units"`` or without a privacy unit. Both have discrete Laplace noise at
         the whole loss.
+
+        With a ρ it is ρ-zCDP: the noise is discrete Gaussian of standard deviation
+        ``sensitivity / sqrt(2 * rho)``, and 95% of it is within 1.96 of these.
 
         Accuracy
         --------
@@ -403,8 +415,8 @@ class Numbers(Runner[N]):
         epsilon : float, optional
             Privacy loss ε of this release, unitless, in ``(0, 50]``.
         rho : float, optional
-            Loss of zero-concentrated privacy instead, unitless. A budget of ε alone
-            refuses it.
+            zCDP loss ρ instead, unitless: Gaussian noise. Needs a budget in ρ, or in
+            ε and δ; there an `epsilon` may be spent as ρ = ε²/2.
         within : float, optional
             Error of the noise to stay within instead, in the column's unit squared: the
             smallest loss that does is used.
@@ -428,6 +440,9 @@ class Numbers(Runner[N]):
         ``t^2`` (their total is the count), which a unit moves by at most `max_rows`
         together, or by 1 for ``of="units"`` or without a privacy unit. All three have
         discrete Laplace noise at the whole loss.
+
+        With a ρ it is ρ-zCDP: the noise is discrete Gaussian of standard deviation
+        ``sensitivity / sqrt(2 * rho)``, and 95% of it is within 1.96 of these.
 
         Accuracy
         --------
@@ -498,8 +513,8 @@ class Numbers(Runner[N]):
         epsilon : float, optional
             Privacy loss ε of this release, unitless, in ``(0, 50]``.
         rho : float, optional
-            Loss of zero-concentrated privacy instead, unitless. A budget of ε alone
-            refuses it.
+            zCDP loss ρ instead, unitless: Gaussian noise. Needs a budget in ρ, or in
+            ε and δ; there an `epsilon` may be spent as ρ = ε²/2.
         within : float, optional
             Error of the noise to stay within instead, in the column's unit: the
             smallest loss that does is used.
@@ -523,6 +538,9 @@ class Numbers(Runner[N]):
         ``t^2`` (their total is the count), which a unit moves by at most `max_rows`
         together, or by 1 for ``of="units"`` or without a privacy unit. All three have
         discrete Laplace noise at the whole loss.
+
+        With a ρ it is ρ-zCDP: the noise is discrete Gaussian of standard deviation
+        ``sensitivity / sqrt(2 * rho)``, and 95% of it is within 1.96 of these.
 
         Accuracy
         --------
@@ -582,8 +600,8 @@ class Numbers(Runner[N]):
         epsilon : float, optional
             Privacy loss ε of this release, unitless, in ``(0, 50]``.
         rho : float, optional
-            Loss of zero-concentrated privacy instead, unitless. A budget of ε alone
-            refuses it.
+            zCDP loss ρ instead, unitless: Gaussian noise. Needs a budget in ρ, or in
+            ε and δ; there an `epsilon` may be spent as ρ = ε²/2.
         allow_weak : bool, optional
             Whether an `epsilon` above 50 is meant.
         **named : str or (str, str)
@@ -601,6 +619,9 @@ class Numbers(Runner[N]):
         loss equally; statistics of one column that need the same sums share those. Each
         part has the sensitivity of the release of its name, at its share. The noise is
         discrete Laplace.
+
+        With a ρ it is ρ-zCDP: the noise is discrete Gaussian of standard deviation
+        ``sensitivity / sqrt(2 * rho)``, and 95% of it is within 1.96 of these.
 
         Accuracy
         --------

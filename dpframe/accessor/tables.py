@@ -63,8 +63,8 @@ class Tables(Runner[N]):
         epsilon : float, optional
             Privacy loss ε of this release, unitless, in ``(0, 50]``.
         rho : float, optional
-            Loss of zero-concentrated privacy instead, unitless. A budget of ε alone
-            refuses it.
+            zCDP loss ρ instead, unitless: Gaussian noise. Needs a budget in ρ, or in
+            ε and δ; there an `epsilon` may be spent as ρ = ε²/2.
         within : float, optional
             Error of the noise to stay within instead, in rows, for all cells at once:
             the smallest loss that does is used.
@@ -86,6 +86,10 @@ class Tables(Runner[N]):
         cell, so one loss pays for all cells: the sensitivity of the whole table is
         `max_rows`, `max_groups` for ``of="units"``, and 1 without a privacy unit. The
         noise is discrete Laplace.
+
+        With a ρ it is ρ-zCDP: the noise is discrete Gaussian of standard deviation
+        ``sensitivity / sqrt(2 * rho)``, with ``sqrt(max_groups)`` in place of
+        `max_groups`; 95% of it is within 1.96 of these.
 
         Accuracy
         --------
@@ -174,8 +178,8 @@ class Tables(Runner[N]):
         epsilon : float, optional
             Privacy loss ε of this release, unitless, in ``(0, 50]``.
         rho : float, optional
-            Loss of zero-concentrated privacy instead, unitless. A budget of ε alone
-            refuses it.
+            zCDP loss ρ instead, unitless: Gaussian noise. Needs a budget in ρ, or in
+            ε and δ; there an `epsilon` may be spent as ρ = ε²/2.
         within : float, optional
             Error of the noise to stay within instead, in rows, for all cells at once:
             the smallest loss that does is used.
@@ -197,6 +201,10 @@ class Tables(Runner[N]):
         cell, so one loss pays for all cells: the sensitivity of the whole table is
         `max_rows`, `max_groups` for ``of="units"``, and 1 without a privacy unit. The
         noise is discrete Laplace.
+
+        With a ρ it is ρ-zCDP: the noise is discrete Gaussian of standard deviation
+        ``sensitivity / sqrt(2 * rho)``, with ``sqrt(max_groups)`` in place of
+        `max_groups`; 95% of it is within 1.96 of these.
 
         Accuracy
         --------
@@ -290,8 +298,8 @@ class Tables(Runner[N]):
         epsilon : float, optional
             Privacy loss ε of this release, unitless, in ``(0, 50]``.
         rho : float, optional
-            Loss of zero-concentrated privacy instead, unitless. A budget of ε alone
-            refuses it.
+            zCDP loss ρ instead, unitless: Gaussian noise. Needs a budget in ρ, or in
+            ε and δ; there an `epsilon` may be spent as ρ = ε²/2.
         within : float, optional
             Error of the noise to stay within instead, in rows, for all cells at once:
             the smallest loss that does is used.
@@ -313,6 +321,10 @@ class Tables(Runner[N]):
         cell, so one loss pays for all cells: the sensitivity of the whole table is
         `max_rows`, `max_groups` for ``of="units"``, and 1 without a privacy unit. The
         noise is discrete Laplace.
+
+        With a ρ it is ρ-zCDP: the noise is discrete Gaussian of standard deviation
+        ``sensitivity / sqrt(2 * rho)``, with ``sqrt(max_groups)`` in place of
+        `max_groups`; 95% of it is within 1.96 of these.
 
         Accuracy
         --------
