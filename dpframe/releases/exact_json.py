@@ -68,6 +68,7 @@ _DTYPES: Final[Mapping[str, Callable[..., Any]]] = {
             pl.UInt16,
             pl.UInt32,
             pl.UInt64,
+            pl.UInt128,
         )
     },
     "Datetime": pl.Datetime,

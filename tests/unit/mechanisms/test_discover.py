@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from itertools import combinations_with_replacement, product
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from checks.columns import COLUMNS, Column, seeded
 
@@ -136,6 +140,68 @@ def test_noise_decides_which_keys_are_published(host: Any) -> None:
     assert found.value == passed
     assert 0 < len(passed) < 40  # neither all nor none, save once in 10^9
     assert kept.scale == 1
+
+
+# What one unit can change of the chance of an outcome
+
+
+def reached(scale: Fraction, least: int) -> Decimal:
+    """Return P(z >= least) of discrete Laplace noise."""
+    rate = Decimal(scale.denominator) / Decimal(scale.numerator)
+    tail = (-abs(least) * rate).exp() / (1 + (-rate).exp())
+    return tail if least >= 0 else 1 - tail * (-rate).exp()
+
+
+def excess(
+    some: tuple[int, ...], others: tuple[int, ...], found: Selection, threshold: int
+) -> Decimal:
+    """Return how much more likely than e^epsilon times any set of outcomes can be.
+
+    The counts of the same keys in two frames; a key of count 0 is not there at all.
+    """
+    epsilon = found.loss.epsilon or Fraction(0)
+    factor = (Decimal(epsilon.numerator) / Decimal(epsilon.denominator)).exp()
+
+    def chance(counts: tuple[int, ...], outcome: tuple[bool, ...]) -> Decimal:
+        found_so = Decimal(1)
+        for count, published in zip(counts, outcome, strict=True):
+            passed = Decimal(0)
+            if count:
+                passed = reached(found.noise.scale, threshold - count)
+            found_so *= passed if published else 1 - passed
+        return found_so
+
+    return sum(
+        (
+            max(chance(some, outcome) - factor * chance(others, outcome), Decimal(0))
+            for outcome in product((False, True), repeat=len(some))
+        ),
+        Decimal(0),
+    )
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3])
+@pytest.mark.parametrize("epsilon", ["1/5", "1", "3"])
+@pytest.mark.parametrize("delta", ["1/100", "1e-6"])
+def test_no_set_of_outcomes_is_more_likely_than_the_loss_allows(
+    limit: int, epsilon: str, delta: str
+) -> None:
+    found = selection(limit, Fraction(epsilon), Fraction(delta))
+    share = Fraction(delta)
+    most = Decimal(share.numerator) / Decimal(share.denominator)
+    edge = found.threshold
+    worst = worst_below = Decimal(0)
+    with localcontext() as arithmetic:
+        arithmetic.prec = 60
+        for more in combinations_with_replacement(
+            (1, 2, edge - 1, edge, edge + 3), limit
+        ):
+            less = tuple(count - 1 for count in more)
+            for some, others in ((more, less), (less, more)):
+                worst = max(worst, excess(some, others, found, edge))
+                worst_below = max(worst_below, excess(some, others, found, edge - 1))
+    assert worst <= most
+    assert worst_below > most  # one threshold less would not do
 
 
 # Neighbours
@@ -422,6 +488,66 @@ def test_keys_of_every_dtype_count_what_they_were_found_in(column: Column) -> No
     assert table.to_dict()["count"] == list(kept.exact)
     assert table.to_polars()["g"].to_list() == found.to_polars()["g"].to_list()
     assert found.to_polars().schema["g"] == column.dtype
+
+
+@pytest.mark.parametrize("column", COLUMNS, ids=str)
+def test_keys_of_every_dtype_are_saved(column: Column, tmp_path: Any) -> None:
+    values = pl.Series("g", list(column.special) * 90, dtype=column.dtype)
+    private = dpframe.attach(values.to_frame(), budget())
+    found = private.dp.discover_keys("g", **LOSS)
+    back = dpframe.load(found.save(tmp_path / "keys"))
+    assert back.value == found.value
+    assert back.to_polars().schema == found.to_polars().schema
+
+
+NANOSECONDS = pd.Series(pd.to_datetime([3, 1, 2], unit="ns"))
+IN_BERLIN = NANOSECONDS.dt.tz_localize("UTC").dt.tz_convert("Europe/Berlin")
+DURATIONS = pd.Series(pd.to_timedelta([3, 1, 2], unit="ns"))
+WHOLE = pd.Series([2**64 - 1, 1, 2], dtype="uint64")
+PANDAS: dict[str, pd.Series[Any]] = {
+    "instants": NANOSECONDS,
+    "instants in Arrow": NANOSECONDS.astype(pd.ArrowDtype(pa.timestamp("ns"))),
+    "instants in categories": NANOSECONDS.astype("category"),
+    "instants in seconds": NANOSECONDS.astype("datetime64[s]"),
+    "instants of a zone": IN_BERLIN,
+    "instants of a zone in categories": IN_BERLIN.astype("category"),
+    "durations": DURATIONS,
+    "durations in Arrow": DURATIONS.astype(pd.ArrowDtype(pa.duration("ns"))),
+    "dates": pd.Series([dt.date(9999, 12, 31)], dtype=pd.ArrowDtype(pa.date32())),
+    "days far from every calendar": pd.Series(
+        np.array(["9999-12-31", "10000-01-01"], dtype="datetime64[s]")
+    ),
+    "whole numbers": WHOLE,
+    "nullable whole numbers": WHOLE.astype("UInt64"),
+    "whole numbers in Arrow": WHOLE.astype(pd.ArrowDtype(pa.uint64())),
+    "whole numbers in categories": WHOLE.astype("category"),
+    "single numbers": pd.Series([0.1, -0.0, 0.0, np.nan], dtype="float32"),
+    "nullable numbers": pd.Series([0.1, None, 0.0], dtype="Float64"),
+    "decimals": pd.Series([Decimal("1.10")], dtype=pd.ArrowDtype(pa.decimal128(9, 2))),
+    "truths": pd.Series([True, False]),
+    "nullable truths": pd.Series([True, None], dtype="boolean"),
+    "text": pd.Series(["b", "a", None], dtype="str"),
+    "text in Arrow": pd.Series(["b", "a"], dtype=pd.ArrowDtype(pa.string())),
+    "text in categories": pd.Series(["b", "a"], dtype="category"),
+}
+
+
+@pytest.mark.parametrize("column", PANDAS.values(), ids=PANDAS)
+def test_keys_of_every_pandas_dtype_come_back_in_it(column: pd.Series[Any]) -> None:
+    frame = pd.DataFrame({"g": pd.concat([column] * 99, ignore_index=True)})
+    private = dpframe.attach(frame, budget())
+    with recording(noiseless=True) as recorder:
+        found = private.dp.discover_keys("g", **LOSS)
+        table = private.dp.value_counts("g", keys=found, epsilon=1)
+    kept = recorder.records[0].selection
+    assert kept is not None
+    assert table.to_dict()["count"] == list(kept.exact)
+    keys = found.to_pandas()["g"]
+    assert keys.is_unique
+    assert len(keys) == len(kept.keys)
+    assert keys.isin(frame["g"]).all()
+    if not isinstance(column.dtype, pd.CategoricalDtype):
+        assert keys.dtype == column.dtype
 
 
 def test_levels_of_a_category_are_those_published() -> None:
