@@ -81,7 +81,7 @@ class FrameMethods(Runner[N], Generic[F, N]):
             The same as the keywords, for names that are no identifiers.
         **columns : list
             Distinct values, none missing. Public: they must come from what is known
-            without the data.
+            without the data, or be what `.dp.discover_keys` released.
 
         Returns
         -------
@@ -166,8 +166,8 @@ class FrameMethods(Runner[N], Generic[F, N]):
             Whose values tell the parts apart; it may be derived in a step. Rows in
             which it is missing, or no key, are in no part.
         keys : list, optional
-            One part for each. Public. Default: those of `.dp.domain`, or of the
-            column's type.
+            One part for each. Public, or what `.dp.discover_keys` released. Default:
+            those of `.dp.domain`, or of the column's type.
 
         Returns
         -------

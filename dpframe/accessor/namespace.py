@@ -86,8 +86,8 @@ class PreviewNamespace(Previewer[N]):
             Columns to group by, one by one or as a list.
         keys : mapping or list, optional
             For each column the values of its groups; for one column a list, for several
-            a list of tuples. Public. Default: those of `.dp.domain`, or of a column's
-            type.
+            a list of tuples. Public, or what `.dp.discover_keys` released. Default:
+            those of `.dp.domain`, or of a column's type.
         bins : mapping, int or list, optional
             For each column the number of its bins, or their edges; for one column these
             alone. Public.

@@ -51,8 +51,8 @@ class Tables(Runner[N]):
             Number of equal bins between the bounds, or their increasing edges. Public.
             Bins are closed on the left, the last one on both sides.
         keys : list, optional
-            Values to count, distinct. Public. Default: those of `.dp.domain`, or of a
-            Boolean or Enum column's type.
+            Values to count, distinct. Public, or what `.dp.discover_keys` released.
+            Default: those of `.dp.domain`, or of a Boolean or Enum column's type.
         bounds : (low, high), optional
             Values are clipped to them first, in the column's unit. Public. Default:
             those the frame carries. For bins only.
@@ -169,8 +169,8 @@ class Tables(Runner[N]):
             Column to count by, shape ``(n_rows,)``. Rows that are missing or match no
             key are counted by `other` alone.
         keys : list, optional
-            Values to count, distinct. Public. Default: those of `.dp.domain`, or of a
-            Boolean or Enum column's type.
+            Values to count, distinct. Public, or what `.dp.discover_keys` released.
+            Default: those of `.dp.domain`, or of a Boolean or Enum column's type.
         other : bool, optional
             Whether a last cell counts all rows that are in no other, missing ones too.
         of : {"rows", "units"}, optional
@@ -286,8 +286,9 @@ class Tables(Runner[N]):
             Columns to count by. Rows that match no combination are counted by `other`
             alone.
         keys : mapping or list of tuple, optional
-            For each column the values to count, or the combinations themselves. Public.
-            Default: those of `.dp.domain`, or of a column's type.
+            For each column the values to count, or the combinations themselves. Public,
+            or what `.dp.discover_keys` released. Default: those of `.dp.domain`, or of
+            a column's type.
         bins : mapping, int or list, optional
             For each column the number of its bins, or their edges; for one column these
             alone. Public.
@@ -396,8 +397,8 @@ class Tables(Runner[N]):
             Columns to group by, one by one or as a list.
         keys : mapping or list, optional
             For each column the values of its groups; for one column a list, for several
-            a list of tuples. Public. Default: those of `.dp.domain`, or of a column's
-            type.
+            a list of tuples. Public, or what `.dp.discover_keys` released. Default:
+            those of `.dp.domain`, or of a column's type.
         bins : mapping, int or list, optional
             For each column the number of its bins, or their edges; for one column these
             alone. Public.
