@@ -35,6 +35,7 @@ from dpframe.public import Public, public
 from dpframe.table import Table
 
 if TYPE_CHECKING:
+    from dpframe import plan
     from dpframe.dialects.pandas.private import PrivatePandas
     from dpframe.dialects.polars.private import PrivatePolars
     from dpframe.functions import cut, to_datetime, to_numeric, where
@@ -81,6 +82,7 @@ __all__ = [
     "concat",
     "cut",
     "load",
+    "plan",
     "public",
     "register",
     "to_datetime",
@@ -113,9 +115,14 @@ _ROOMS = {
 }
 """Where the names are that most imports do not need; no module is called as one."""
 
+_MODULES = ("plan",)
+"""Modules that are names themselves, loaded in the same way."""
+
 
 def __getattr__(name: str) -> object:
     """Load what is not needed before a frame is attached when it is first asked for."""
+    if name in _MODULES:
+        return importlib.import_module(f"dpframe.{name}")
     if name not in _ROOMS:
         msg = f"module 'dpframe' has no attribute {name!r}"
         raise AttributeError(msg)

@@ -116,16 +116,17 @@ class Preview(Generic[R]):
         return self.query.outlook.known_error(guess)
 
     def __dir__(self) -> list[str]:
-        return [name for name in super().__dir__() if name != "query"]
+        ours = {"query", "facts"}  # of no use to who reads a preview
+        return [name for name in super().__dir__() if name not in ours]
 
     def __repr__(self) -> str:
-        parts = [cell_text(self.query.outlook.title), *self._facts()]
+        parts = [cell_text(self.query.outlook.title), *self.facts()]
         left = self._amounts()[1]
         fits = "" if self._fits() else ", too much"
         parts.append(f"{self.cost} of {decimal_text(left, ROUND_FLOOR)} left{fits}")
         return f"Preview({', '.join(parts)}, nothing spent)"
 
-    def _facts(self) -> list[str]:
+    def facts(self) -> list[str]:
         """Return the error, where it is known, or how it falls with the rows."""
         outlook = self.query.outlook
         error, factor, per_row = outlook.error(self.rows), 1.0, ""
@@ -178,7 +179,8 @@ class KeysPreview(Preview[R]):
         msg = "Published keys have no error bars."
         raise ParameterError(msg, hint="see .threshold: so many units hold a key.")
 
-    def _facts(self) -> list[str]:
+    def facts(self) -> list[str]:
+        """Return how many units hold a key that is published."""
         return [f"held by about {self.threshold} units or more"]
 
     def _fits(self) -> bool:

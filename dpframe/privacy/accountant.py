@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, Self, SupportsIndex, TypeVar, final, ov
 import polars as pl
 
 from dpframe.errors import LedgerError, ParameterTypeError
+from dpframe.privacy.book import Book
 from dpframe.privacy.children import checked_name, free_name, weights_of
 from dpframe.privacy.display import accountant_text
 from dpframe.privacy.display_html import accountant_html
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable
 
-    from dpframe.privacy.book import Account, Book
+    from dpframe.privacy.book import Account
     from dpframe.privacy.entries import Entry, Event
     from dpframe.privacy.loss import Amount
     from dpframe.privacy.scope import Scope
@@ -237,6 +238,11 @@ class Accountant:
         Each is a filter of its own; a charge needs one that still holds.
         """
         return self._total.lanes
+
+    @property
+    def path(self) -> str:
+        """Its name in its record; that of a child after its parent's."""
+        return self._path
 
     @property
     def durable(self) -> bool:
@@ -527,6 +533,13 @@ class Accountant:
         cost more: up to their cost it raises nothing.
         """
         return self._view(lambda book, account: book.room(account, scope))
+
+    def rehearsal(self) -> Book:
+        """Return a copy of the whole record's state, to try charges on."""
+        book = Book()
+        for row in self._store.entries():
+            book.read(row)
+        return book
 
     def mark_released(self, request: str) -> None:
         """Record that the answer of a charge was handed out; see `Receipt.released`."""
