@@ -758,3 +758,10 @@ def test_a_preview_tells_all_but_the_keys(host: Any) -> None:
 def test_a_preview_is_released(host: Any) -> None:
     private = attached(host, repeated(a=99))
     assert private.dp.preview.discover_keys("g", **LOSS).release().value == ["a"]
+
+
+@pytest.mark.parametrize("name", ["unique", "keys", "categories"])
+def test_who_asks_for_keys_by_another_name_is_told(name: str, host: Any) -> None:
+    private = attached(host, repeated(a=1))
+    with pytest.raises(AttributeError, match=r"\.dp\.discover_keys\("):
+        getattr(private.dp, name)
