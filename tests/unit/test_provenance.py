@@ -25,15 +25,15 @@ SENTENCES = {
     "approximate": (
         {"epsilon": HALF, "delta": Fraction(1, 10**6)},
         (
-            "the probability of any outcome by at most a factor e^(1/2) and 1/1000000 on "
-            "top (approximate differential privacy, epsilon=1/2, delta=1/1000000)."
+            "the probability of any outcome by at most a factor e^(1/2) and 1/1000000 "
+            "on top (approximate differential privacy, epsilon=1/2, delta=1/1000000)."
         ),
     ),
     "concentrated": (
         {"rho": HALF},
         (
-            "the chances of outcomes by a Rényi divergence of at most a*(1/2), at every "
-            "order a (zero-concentrated differential privacy, rho=1/2)."
+            "the chances of outcomes by a Rényi divergence of at most a*(1/2), at "
+            "every order a (zero-concentrated differential privacy, rho=1/2)."
         ),
     ),
 }
