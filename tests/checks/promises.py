@@ -275,10 +275,11 @@ def public_callables() -> dict[str, Any]:
     found: dict[str, Any] = {}
     owners = [getattr(dpframe, name) for name in dpframe.__all__]
     for owner in [*owners, PrivateNamespace, GroupBy, RawNamespace]:
-        found[owner.__qualname__] = owner
-        if inspect.isclass(owner):
+        if not inspect.ismodule(owner):
+            found[owner.__qualname__] = owner
+        if inspect.isclass(owner) or inspect.ismodule(owner):
             found |= {
-                f"{owner.__qualname__}.{name}": member
+                f"{owner.__name__}.{name}": member
                 for name, member in inspect.getmembers(owner, callable)
                 if not name.startswith("_")
             }

@@ -24,7 +24,7 @@ from dpframe.engines import local, rows
 from dpframe.measure import Part
 from dpframe.mechanisms import tables
 from dpframe.noise import DiscreteLaplace, randomness
-from dpframe.privacy import accountant
+from dpframe.privacy.scope import Costs
 from dpframe.tally import Quantity
 
 if TYPE_CHECKING:
@@ -81,16 +81,15 @@ def charge_after_the_release(patch: pytest.MonkeyPatch) -> None:
 
 
 def account_in_floats(patch: pytest.MonkeyPatch) -> None:
-    exact = accountant.exact_amount
+    sums: dict[int, float] = {}
 
-    def rounded(value: Any, *, what: str) -> Any:
-        return float(exact(value, what=what))
+    def add(self: Costs, scope: Any, amount: Any) -> None:
+        del scope
+        sums[id(self)] = sums.get(id(self), 0.0) + float(amount)
 
-    patch.setattr(accountant, "exact_amount", rounded)
-    patch.setattr(accountant, "_pure", lambda cost: float(cost.epsilon))
-    patch.setattr(
-        accountant.Accountant, "spent", property(lambda self: self._state.spent)
-    )
+    patch.setattr(Costs, "add", add)
+    patch.setattr(Costs, "of", lambda self, _scope: sums.get(id(self), 0.0))
+    patch.setattr(Costs, "rise", lambda _self, _scope, amount: float(amount))
 
 
 def draw_from_a_small_generator(patch: pytest.MonkeyPatch) -> None:
