@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 from dpframe.errors import ParameterError
 from dpframe.goal import checked_confidence, checked_rows
 from dpframe.measure import release
-from dpframe.privacy.loss import decimal_text
+from dpframe.privacy.loss import Loss, decimal_text
 from dpframe.releases.figures import PRINTED, RootError, column_length
 from dpframe.releases.noise_law import NoiseLaw
 from dpframe.releases.rounding import error_text
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from dpframe.frame import PrivateFrame
     from dpframe.measure import Query, Selection
     from dpframe.outlook import ErrorLaw
-    from dpframe.privacy.loss import Loss
 
 R = TypeVar("R")
 
@@ -49,6 +48,11 @@ class Preview(Generic[R]):
     A preview prints its error and what would remain to be spent:
 
     ``Preview(count by decade, 7 rows, ± 50 each, ε=0.3 of 2.1 left, nothing spent)``
+
+    Where a budget has more than pure noise, the noise has a name:
+
+    ``Preview(count of rows, ± 14, discrete Gaussian, ρ=0.01 of 0.02 left, nothing
+    spent)``
     """
 
     frame: PrivateFrame
@@ -120,10 +124,10 @@ class Preview(Generic[R]):
         return [name for name in super().__dir__() if name not in ours]
 
     def __repr__(self) -> str:
-        parts = [cell_text(self.query.outlook.title), *self.facts()]
-        left = self._amounts()[1]
+        parts = [cell_text(self.query.outlook.title), *self.facts(), *self._law()]
+        shown, _, left = self._spending()
         fits = "" if self._fits() else ", too much"
-        parts.append(f"{self.cost} of {decimal_text(left, ROUND_FLOOR)} left{fits}")
+        parts.append(f"{shown} of {decimal_text(left, ROUND_FLOOR)} left{fits}")
         return f"Preview({', '.join(parts)}, nothing spent)"
 
     def facts(self) -> list[str]:
@@ -144,17 +148,30 @@ class Preview(Generic[R]):
     def _repr_html_(self) -> str:
         return f"<div>{html.escape(repr(self))}</div>"
 
+    def _law(self) -> list[str]:
+        """Return the name of the noise where the budget has more than pure noise."""
+        error = self.query.outlook.error(self.rows or _MANY)
+        if error is None or self.frame.private_state.accountant.lanes == ("epsilon",):
+            return []
+        return [error.noise.name]
+
     def _fits(self) -> bool:
-        amount, left = self._amounts()
+        _, amount, left = self._spending()
         return amount <= left
 
-    def _amounts(self) -> tuple[Fraction, Fraction]:
-        """Return what it costs and what is left, in the budget's own measure."""
+    def _spending(self) -> tuple[Loss, Fraction, Fraction]:
+        """Return the cost, and its amount and what is left in the measure charged.
+
+        A pure cost is one of epsilons, unless it fits only as the rho that it implies.
+        """
         state = self.frame.private_state
-        cost, left = self.cost, state.accountant.room(state.scope)
-        if left.epsilon is None:
-            return cost.rho or Fraction(0), left.rho or Fraction(0)
-        return cost.epsilon or Fraction(0), left.epsilon
+        cost, room = self.cost, state.accountant.room(state.scope)
+        rho, left = cost.as_rho, room.rho or Fraction(0)
+        if cost.epsilon is None or room.epsilon is None:
+            return Loss(rho=rho, delta=cost.delta), rho, left
+        if cost.epsilon > room.epsilon and rho <= left:
+            return Loss(rho=rho, delta=cost.delta), rho, left
+        return cost, cost.epsilon, room.epsilon
 
 
 @dataclass(frozen=True, repr=False)

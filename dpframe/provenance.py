@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final
+
+from dpframe.privacy.loss import Loss
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dpframe.frame import State
-    from dpframe.privacy.loss import Loss
+
+_DELTA: Final = Fraction(1, 10**6)
+"""At which chance of failure a rho is told as an epsilon, too."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,10 +102,12 @@ class Provenance:
         """By how much the chances of outcomes can change, in words."""
         amounts = dict(pair.split("=") for pair in self.cost.split(", "))
         if "rho" in amounts:
+            implied = Loss(rho=Fraction(amounts["rho"])).at(delta=_DELTA)
             return (
                 "the chances of outcomes by a Rényi divergence of at most "
-                f"a*({amounts['rho']}), at every order a "
-                f"(zero-concentrated differential privacy, {self.cost})"
+                f"a*({amounts['rho']}), at every order a > 1 (zero-concentrated "
+                f"differential privacy, {self.cost}), which is (ε, δ)-differential "
+                f"privacy with {implied}, for example"
             )
         factor = (
             "the probability of any outcome by at most a factor "

@@ -13,7 +13,8 @@ from dpframe.frame import State
 from dpframe.noise import DiscreteLaplace
 from dpframe.outlook import Outlook
 from dpframe.preview import Preview
-from dpframe.privacy.accountant import Accountant, Event
+from dpframe.privacy.accountant import Accountant
+from dpframe.privacy.entries import Event
 from dpframe.privacy.loss import Loss
 from dpframe.releases.figures import COUNT, GridError
 from dpframe.values import column_type

@@ -33,7 +33,8 @@ SENTENCES = {
         {"rho": HALF},
         (
             "the chances of outcomes by a Rényi divergence of at most a*(1/2), at "
-            "every order a (zero-concentrated differential privacy, rho=1/2)."
+            "every order a > 1 (zero-concentrated differential privacy, rho=1/2), which "
+            "is (ε, δ)-differential privacy with ε=5.22154, δ=1e-6, for example."
         ),
     ),
 }
@@ -57,6 +58,12 @@ def test_a_guarantee_says_what_its_loss_means(
 ) -> None:
     start = "Adding or removing any one 'id' with all its rows changes "
     assert provenance(Loss(**amounts)).guarantee == start + sentence
+
+
+def test_the_epsilon_of_a_rho_is_its_tight_conversion() -> None:
+    for rho in (Fraction(1, 10**12), Fraction(1, 3), Fraction(1250)):
+        cost = Loss(rho=rho)
+        assert f"with {cost.at(delta=1e-6)}, for" in provenance(cost).guarantee
 
 
 def test_test_noise_guarantees_nothing() -> None:

@@ -191,3 +191,83 @@ def test_what_has_releases_prints_them(host: Host) -> None:
     assert "histogram, mean, mean_cov" in repr(frame.dp.preview)
     groups = frame.dp.group_by("female")
     assert repr(groups) == "GroupBy(agg, count, mean, std, sum, var)"
+
+
+# Budgets with Gaussian noise
+
+
+def shown(budget: dict[str, Any], before: dict[str, Any] | None = None) -> Any:
+    frame = pl.DataFrame(DATA).dp.attach(dpframe.Accountant(**budget), **DECLARED)
+    if before is not None:
+        frame.dp.count(**before)
+    return lambda **loss: repr(frame.dp.preview.count(of="units", **loss))
+
+
+BOTH: dict[str, Any] = {"epsilon": 1, "delta": 1e-6}
+
+
+def test_a_budget_of_epsilons_has_no_noise_to_name() -> None:
+    preview = shown({"epsilon": 3}, {"epsilon": 0.9})
+    assert preview(epsilon=0.3) == (
+        "Preview(count of units, ± 10, ε=0.3 of 2.1 left, nothing spent)"
+    )
+
+
+def test_a_budget_of_rhos_shows_every_cost_as_a_rho() -> None:
+    preview = shown({"rho": 0.25}, {"rho": 0.05})
+    expected = "discrete Gaussian, ρ=0.045 of 0.2 left, nothing spent)"
+    assert preview(rho=0.045).endswith(expected)
+    assert preview(epsilon=0.3).endswith(expected)
+    assert preview(rho=0.3).endswith("ρ=0.3 of 0.2 left, too much, nothing spent)")
+    frame = pl.DataFrame(DATA).dp.attach(dpframe.Accountant(rho=0.25), **DECLARED)
+    pure = frame.dp.preview.mean_cov(["age", "days"], method="linf", epsilon=0.5)
+    assert "max-norm, ρ=0.125 of 0.25 left, nothing spent)" in repr(pure)
+
+
+def test_a_budget_of_both_shows_which_noise_was_taken_and_of_what() -> None:
+    preview = shown(BOTH)
+    assert "discrete Laplace, ε=0.3 of 1 left, nothing" in preview(epsilon=0.3)
+    assert "discrete Gaussian, ρ=0.00005 of 0.0243559 left" in preview(epsilon=0.01)
+    assert "discrete Gaussian, ρ=0.01 of 0.0243559 left" in preview(rho=0.01)
+    assert "ρ=0.1 of 0.0243559 left, too much" in preview(rho=0.1)
+
+
+def test_once_a_release_was_gaussian_nothing_is_left_but_a_rho() -> None:
+    preview = shown(BOTH, {"rho": 0.01})
+    assert "discrete Gaussian, ρ=0.005 of 0.0143559 left" in preview(epsilon=0.1)
+    assert "ρ=0.045 of 0.0143559 left, too much" in preview(epsilon=0.3)
+
+
+def test_where_only_epsilons_are_left_a_rho_does_not_fit() -> None:
+    preview = shown(BOTH, {"epsilon": 0.5})
+    assert "discrete Laplace, ε=0.5 of 0.5 left, nothing" in preview(epsilon=0.5)
+    assert "ρ=0.001 of 0 left, too much" in preview(rho=0.001)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_a_gaussian_preview_costs_and_looks_as_its_release(name: str) -> None:
+    frame = pl.DataFrame(DATA).dp.attach(dpframe.Accountant(rho=10), **DECLARED)
+    preview = LOSSES[name](frame.dp.preview, rho=0.3)
+    assert "discrete Gaussian, ρ=0.3 of 10 left, nothing spent)" in repr(preview)
+    with recording() as recorder:
+        made = preview.release()
+        again = LOSSES[name](frame.dp, rho=0.3)
+    one, other = recorder.records
+    assert made.cost == again.cost == preview.cost
+    assert dict(made.to_polars().schema) == preview.schema
+    assert [block.sigma2 for block in one.blocks] == [b.sigma2 for b in other.blocks]
+    assert {block.law for block in one.blocks} == {"discrete Gaussian"}
+
+
+@pytest.mark.parametrize("name", [n for n in GOALS if not depends_on_rows(n)])
+def test_a_gaussian_preview_is_as_far_off_as_its_release(name: str) -> None:
+    frame = pl.DataFrame(DATA).dp.attach(dpframe.Accountant(rho=10), **DECLARED)
+    preview = GOALS[name](frame.dp.preview, rho=0.3)
+    made = preview.release()
+    for confidence in (0.5, 0.95, 0.999):
+        promised = preview.accuracy(confidence)
+        assert np.max(made.accuracy(confidence)) == pytest.approx(promised, abs=0.5)
+    assert preview.noise == made.noise
+    assert preview.noise.scale == pytest.approx(preview.noise.stddev, rel=1e-3)
+    assert str(preview.noise).startswith("discrete Gaussian, scale ")
+    assert preview.accuracy(joint=True) >= preview.accuracy()
