@@ -28,11 +28,16 @@ _LABELS: Final = {
 
 def accountant_text(shown: Standing) -> str:
     """Return a budget as plain text: its lanes, its children and the last charges."""
+    charges = (f"  {line}" for line in charge_lines(shown))
+    return "\n".join([*overview(shown), *charges])
+
+
+def overview(shown: Standing) -> list[str]:
+    """Return the lines above the charges: name, lanes and children."""
     lines = [note] if (note := lanes_note(shown)) else []
     lines += lane_lines(shown)
     lines += aligned_lines(child_rows(shown), right=())
-    lines += charge_lines(shown)
-    return "\n".join([f"{heading(shown)} · {where(shown)}", *(f"  {x}" for x in lines)])
+    return [f"{heading(shown)} · {where(shown)}", *(f"  {line}" for line in lines)]
 
 
 def heading(shown: Standing) -> str:
@@ -180,15 +185,15 @@ def charge_rows(shown: Standing) -> list[tuple[str, ...]]:
             str(charge.number),
             _cut(charge.mechanism),
             _cut(charge.columns),
-            _cost(shown, charge.cost),
-            _place(shown, charge),
+            loss_text(shown, charge.cost),
+            charge_place(shown, charge),
         )
         for charge in shown.charges
     ]
     return rows if any(place for *_, place in rows) else [row[:-1] for row in rows]
 
 
-def _place(shown: Standing, charge: Charge) -> str:
+def charge_place(shown: Standing, charge: Charge) -> str:
     """Return where in the budget a charge was made, and what it added to the whole."""
     names = [_cut(name) for name in (charge.child, charge.scope) if name]
     place = f"in {', '.join(names)}" if names else ""
@@ -204,7 +209,8 @@ def _place(shown: Standing, charge: Charge) -> str:
     return f"{place}: adds {', '.join(added)}"
 
 
-def _cost(shown: Standing, loss: Loss) -> str:
+def loss_text(shown: Standing, loss: Loss) -> str:
+    """Return a loss; its symbols are left out where all amounts are epsilons."""
     amounts = {EPSILON: loss.epsilon, RHO: loss.rho, DELTA: loss.delta}
     return ", ".join(
         f"{_symbol(shown, measure)}{decimal_text(amount)}"

@@ -165,7 +165,7 @@ class DurableStore(Store):
         known = book.length
         rows = tables.entries(session, self._dataset, start=max(known - 1, 0))
         for mark in (*marks, *([] if self._seen is None else [self._seen])):
-            _check_mark(mark, rows, self.place)
+            check_mark(mark, rows, self.place)
         for row in rows[1:] if known else rows:
             book.read(row)
         if not rows or kept != tables.BudgetRow.of(book):
@@ -178,7 +178,13 @@ class DurableStore(Store):
         self._seen = Mark(sequence=book.length - 1, digest=book.head)
 
 
-def _check_mark(mark: Mark, rows: Sequence[Entry], place: str) -> None:
+def check_mark(mark: Mark, rows: Sequence[Entry], place: str) -> None:
+    """Refuse rows that do not hold a row as it was seen before.
+
+    Raises
+    ------
+    LedgerCorruptError
+    """
     first = rows[0].sequence if rows else 0
     found = rows[mark.sequence - first : mark.sequence - first + 1]
     if not found or found[0].digest != mark.digest:

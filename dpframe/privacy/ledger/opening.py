@@ -54,8 +54,8 @@ def open_ledger(
     LedgerError
         If the ledger is missing, has another total, or cannot be used.
     """
-    mark = None if anchor is None else _mark(anchor)
-    database = _database(ledger, unsafe_network_fs=unsafe_network_fs)
+    mark = None if anchor is None else mark_of(anchor)
+    database = database_at(ledger, unsafe_network_fs=unsafe_network_fs)
     if create and total is not None:
         database.prepare()
         database.recognise()
@@ -65,7 +65,7 @@ def open_ledger(
         row = tables.budget_row(session, dataset)
         names = [] if row is not None else tables.datasets(session)
     if row is None:
-        raise _no_budget(dataset, database.place, names)
+        raise no_budget(dataset, database.place, names)
     reference = Reference(
         ledger=database.address, dataset=dataset, identity=row.identity
     )
@@ -86,7 +86,7 @@ def reopened(reference: Reference) -> Store:
     """
     store = REGISTRY.find(reference)
     if store is None:
-        database = _database(
+        database = database_at(
             reference.ledger, unsafe_network_fs=reference.unsafe_network_fs
         )
         store = REGISTRY.shared(
@@ -111,7 +111,16 @@ def _add_budget(database: Database, dataset: str, total: Total) -> None:
             tables.insert_entry(session, dataset, entry)
 
 
-def _database(ledger: object, *, unsafe_network_fs: bool) -> Database:
+def database_at(ledger: object, *, unsafe_network_fs: bool) -> Database:
+    """Return what a path or address leads to; it is not looked at yet.
+
+    Raises
+    ------
+    ParameterTypeError, ParameterError
+        If it names no file and no database.
+    MissingExtraError
+        If a package that it needs is not installed.
+    """
     if not isinstance(ledger, (str, os.PathLike)) or isinstance(ledger, bytes):
         msg = f"ledger must be a path or an address, not {type(ledger).__name__}."
         raise ParameterTypeError(msg, hint='write ledger="budget.db".')
@@ -130,7 +139,14 @@ def _database(ledger: object, *, unsafe_network_fs: bool) -> Database:
     return PostgresDatabase(path)
 
 
-def _mark(anchor: object) -> Mark:
+def mark_of(anchor: object) -> Mark:
+    """Return the row that an anchor names.
+
+    Raises
+    ------
+    ParameterTypeError, ParameterError
+        If it is no anchor.
+    """
     if not isinstance(anchor, str):
         msg = f"anchor must be text, not {type(anchor).__name__}."
         raise ParameterTypeError(msg, hint="pass what .anchor returned.")
@@ -141,7 +157,8 @@ def _mark(anchor: object) -> Mark:
     return Mark(sequence=int(found[1]), digest=found[2])
 
 
-def _no_budget(dataset: str, place: str, names: list[str]) -> LedgerError:
+def no_budget(dataset: str, place: str, names: list[str]) -> LedgerError:
+    """Return the error for a budget that is not in a ledger."""
     known = f"it holds {', '.join(map(repr, names))}" if names else "it holds none"
     msg = f"there is no budget {dataset!r} in {place}: {known}."
     return LedgerError(msg, hint="Accountant(..., create=True) makes it.")

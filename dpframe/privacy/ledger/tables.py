@@ -122,8 +122,11 @@ def creation(*, is_whole: str = "TRUE") -> tuple[str, ...]:
 
 
 def datasets(session: Session) -> list[str]:
-    """Return the names of all budgets."""
-    rows = session.run('SELECT "dataset" FROM dpframe_budget ORDER BY "dataset"')
+    """Return the names of all budgets, those too that have lost a part."""
+    rows = session.run(
+        'SELECT "dataset" FROM dpframe_budget UNION '
+        'SELECT "dataset" FROM dpframe_event ORDER BY "dataset"'
+    )
     return [_text(row[0]) for row in rows]
 
 
