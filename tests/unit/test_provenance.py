@@ -33,8 +33,8 @@ SENTENCES = {
         {"rho": HALF},
         (
             "the chances of outcomes by a Rényi divergence of at most a*(1/2), at "
-            "every order a > 1 (zero-concentrated differential privacy, rho=1/2), which "
-            "is (ε, δ)-differential privacy with ε=5.22154, δ=1e-6, for example."
+            "every order a > 1 (zero-concentrated differential privacy, rho=1/2), "
+            "which is (ε, δ)-differential privacy with ε=5.22154, δ=1e-6, for example."
         ),
     ),
 }
