@@ -417,8 +417,9 @@ class Accountant:
         def opening(label: str, weight: Fraction) -> Callable[[Book], Entry]:
             def write(book: Book) -> Entry:
                 if not rest:
-                    rest.append(book.room(book.account(self._path), ROOT))
-                    if not (rest[0].epsilon or rest[0].rho):
+                    account = book.account(self._path)
+                    rest.append(book.room(account, ROOT))
+                    if not (account.closed or rest[0].epsilon or rest[0].rho):
                         raise nothing_to_split(rest[0])
                 free = (
                     label if isinstance(parts, Mapping) else free_name(book, self._path)

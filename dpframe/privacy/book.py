@@ -148,12 +148,14 @@ class Book:
 
         A lane that holds no longer is None. In a part of a partition there may be
         more room than in the whole: up to the cost of other parts a charge raises
-        nothing.
+        nothing. In an account that is closed there is none.
         """
         room = {
             measure: account.total.limit(measure)
             - account.used(measure)
             + account.costs[measure].slack(scope)
+            if not account.closed
+            else Fraction(0)
             for measure in MEASURES
         }
         for lane in (EPSILON, RHO):
@@ -188,7 +190,8 @@ class Book:
 
     def allows(self, account: Account, cost: Loss, scope: Scope) -> bool:
         """Return whether a charge would be granted now."""
-        return self.grants(account, _rise(account, cost, scope))
+        rise = _rise(account, cost, scope)
+        return not account.closed and self.grants(account, rise)
 
     @property
     def is_divided(self) -> bool:

@@ -94,6 +94,10 @@ def test_closing_gives_back_what_was_not_spent_once() -> None:
         budget.child("daily", epsilon=2)
     with pytest.raises(LedgerError, match="was closed"):
         daily.child("deeper", epsilon=0.1)
+    with pytest.raises(LedgerError, match="was closed"):
+        daily.split(2)
+    assert daily.remaining == pure("0")
+    assert not daily.allows(epsilon=0.1)
     assert granted(budget, pure("2.5"))
     assert not granted(budget, pure("1e-9"))
 
@@ -117,6 +121,8 @@ def test_closing_ends_what_was_set_aside_below() -> None:
     assert budget.spent == pure("0.75")
     with pytest.raises(LedgerError, match="was closed"):
         person.charge(pure("0.1"), EVENT)
+    assert person.remaining == pure("0")
+    assert not person.allows(epsilon=0.1)
 
 
 def test_whole_budget_is_not_closed() -> None:
