@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
@@ -13,6 +13,9 @@ import dpframe
 from dpframe import Accountant, Loss, ParameterError, ParameterTypeError
 from dpframe.errors import BudgetExceededError, DPFrameError
 from dpframe.privacy.entries import Event
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 DATA = pl.DataFrame({"u": [1, 1, 2, 3], "x": [0.1, 0.5, 0.2, 0.9], "g": list("abab")})
 KINDS: dict[str, dict[str, Any]] = {
@@ -118,6 +121,19 @@ def test_children_pay_from_what_was_set_aside_for_them() -> None:
     daily.close()
     assert dpframe.plan.budget([ask.count(epsilon=1)]).fits
     assert not dpframe.plan.budget([ask_daily.count(epsilon=0.1)]).fits
+
+
+@pytest.mark.filterwarnings("ignore::dpframe.errors.NotDurableWarning")
+def test_handles_of_one_ledger_are_one_budget(tmp_path: Path) -> None:
+    place = tmp_path / "budget.db"
+    budget = Accountant(epsilon=1, ledger=place, create=True)
+    budget.child("daily", epsilon=0.3)
+    again, daily = Accountant.open(place), Accountant.open(place, "default/daily")
+    ask, more, sub = (attached(b).dp.preview.count for b in (budget, again, daily))
+    fits = [ask(epsilon=0.4), more(epsilon=0.3), sub(epsilon=0.3)]
+    assert dpframe.plan.budget(fits).fits
+    assert not dpframe.plan.budget([*fits, more(epsilon=0.01)]).fits
+    assert len(budget.events) == 0
 
 
 def test_each_of_several_budgets_pays_for_its_own() -> None:
