@@ -18,6 +18,7 @@ import numpy as np
 
 from dpframe.engines.local import evaluate
 from dpframe.engines.occupied import occurrences
+from dpframe.errors import LedgerError
 from dpframe.noise import DiscreteGaussian, DiscreteLaplace, MaxNorm
 from dpframe.noise.randomness import is_private
 from dpframe.privacy.entries import Event
@@ -310,6 +311,8 @@ def release(frame: PrivateFrame, query: Query[R]) -> R:
     ------
     BudgetExceededError
         If the query costs more than what remains. No row was read.
+    LedgerError
+        If the ledger cannot be used, or the release is a test. No row was read.
     EvaluationError
         If the frame cannot be evaluated. The charge stays.
     RandomnessError
@@ -324,8 +327,15 @@ def release(frame: PrivateFrame, query: Query[R]) -> R:
         steps=state.steps,
         scope=state.scope,
     )
-    receipt = state.accountant.charge(query.cost, event)
     watcher = probe.get()
+    is_test = watcher is not None or not is_private()
+    if is_test and state.accountant.durable:
+        msg = (
+            "a release that is watched, or whose noise repeats, is not private.\n"
+            "Nothing was released and nothing was spent."
+        )
+        raise LedgerError(msg, hint="test with a budget in memory: no ledger=.")
+    receipt = state.accountant.charge(query.cost, event)
     figures: tuple[Array, ...] = ()
     keys: pl.DataFrame | None = None
     if query.selection is None:
@@ -343,7 +353,7 @@ def release(frame: PrivateFrame, query: Query[R]) -> R:
                 columns=query.columns,
                 parameters=query.parameters,
                 cost=query.cost,
-                is_test=watcher is not None or not is_private(),
+                is_test=is_test,
             ),
         )
     )

@@ -174,8 +174,8 @@ class DurableStore(Store):
         return rows
 
     def _keep(self, book: Book) -> None:
-        self._book = book
         self._seen = Mark(sequence=book.length - 1, digest=book.head)
+        self._book = book  # last: an interrupt in between has all rows read again
 
 
 def check_mark(mark: Mark, rows: Sequence[Entry], place: str) -> None:

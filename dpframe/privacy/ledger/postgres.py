@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, final
+from weakref import finalize
 
 from dpframe.errors import (
     LedgerBusyError,
@@ -46,7 +47,7 @@ _MISSING: Final = "42P01"
 _INHERITED: Final[list[sqlalchemy.Engine]] = []
 
 
-class _Session:
+class ServerSession:
     """A transaction of one connection."""
 
     def __init__(self, connection: sqlalchemy.Connection) -> None:
@@ -67,7 +68,7 @@ class PostgresDatabase(database.Database):
     def __init__(self, address: str) -> None:
         try:
             url = sqlalchemy.make_url(address)
-        except ArgumentError:
+        except (ArgumentError, ValueError):
             url = None
         if url is None:  # the error would quote the address, and the password in it
             msg = "the address of the ledger cannot be read."
@@ -106,14 +107,14 @@ class PostgresDatabase(database.Database):
             warnings.warn(msg, NotDurableWarning, stacklevel=5)
 
     @contextmanager
-    def reading(self) -> Generator[_Session]:
+    def reading(self) -> Generator[ServerSession]:
         """Return a transaction that sees one state of the record."""
         with self._transaction() as session:
             session.run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             yield session
 
     @contextmanager
-    def writing(self, dataset: str) -> Generator[_Session]:
+    def writing(self, dataset: str) -> Generator[ServerSession]:
         """Return a transaction that holds the row of a budget."""
         with self._transaction() as session:
             session.run("SET LOCAL synchronous_commit = on")
@@ -130,15 +131,16 @@ class PostgresDatabase(database.Database):
     def left_behind(self) -> None:
         """Leave the connections to the parent, who still uses them."""
         if self._engine is not None:
+            self._end.detach()
             _INHERITED.append(self._engine)  # so that none is closed when it is dropped
             self._engine = None
 
     @contextmanager
-    def _transaction(self) -> Generator[_Session]:
+    def _transaction(self) -> Generator[ServerSession]:
         ends = False
         try:
             with self._connected().connect() as connection:  # else rolled back
-                yield _Session(connection)
+                yield ServerSession(connection)
                 ends = True
                 connection.commit()
         except SQLAlchemyError as error:
@@ -157,6 +159,7 @@ class PostgresDatabase(database.Database):
                 pool_pre_ping=True,
                 hide_parameters=True,
             )
+            self._end = finalize(self, self._engine.dispose)
         return self._engine
 
     def _translated(self, error: SQLAlchemyError, *, at_the_end: bool) -> LedgerError:

@@ -40,7 +40,7 @@ _WORDS: Final = {
 _INHERITED: Final[list[sqlite3.Connection]] = []
 
 
-class _Session:
+class FileSession:
     """A transaction of one connection."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -108,7 +108,7 @@ class SQLiteFile(database.Database):
         self._check_file_system()
 
     @contextmanager
-    def reading(self) -> Generator[_Session]:
+    def reading(self) -> Generator[FileSession]:
         """Return a transaction that holds off writers until it ends."""
         self._check_same()
         with self._transaction("DEFERRED", self._path) as session:
@@ -116,7 +116,7 @@ class SQLiteFile(database.Database):
             yield session
 
     @contextmanager
-    def writing(self, dataset: str) -> Generator[_Session]:  # noqa: ARG002 - a file has one lock for all
+    def writing(self, dataset: str) -> Generator[FileSession]:  # noqa: ARG002 - a file has one lock for all
         """Return the transaction of the only writer of the file."""
         self._check_same()
         with self._transaction("IMMEDIATE", self._path) as session:
@@ -136,14 +136,14 @@ class SQLiteFile(database.Database):
     @contextmanager
     def _transaction(
         self, kind: str, path: str, *, mode: str = "rw"
-    ) -> Generator[_Session]:
+    ) -> Generator[FileSession]:
         process, ends = os.getpid(), False
         try:
             with _connected(path, mode) as connection:
                 for pragma in PRAGMAS:
                     connection.execute(pragma)
                 connection.execute(f"BEGIN {kind}")
-                yield _Session(connection)
+                yield FileSession(connection)
                 if os.getpid() != process:
                     raise self._failure("its process forked in the middle of this")
                 ends = True
