@@ -31,12 +31,20 @@ Node: TypeAlias = Any
 """Part of a tree: a mapping with one key, a list, text, a number, a truth, None."""
 
 
+_FUNCTION: Final = '"AnonymousFunction":'
+"""Cannot be part of a text literal, whose quotes are escaped."""
+
+
 def write(expr: pl.Expr) -> str | None:
-    """Return an expression as JSON text; None where it holds a Python function."""
+    """Return an expression as JSON text; None where it holds a Python function.
+
+    Where cloudpickle is installed, Polars writes the function out, as a node.
+    """
     try:
-        return expr.meta.serialize(format="json")
+        text = expr.meta.serialize(format="json")
     except (ComputeError, ValueError):
         return None
+    return None if _FUNCTION in text else text
 
 
 def read_tree(text: str) -> Node:
