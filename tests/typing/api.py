@@ -3,6 +3,7 @@
 # pyright: strict, reportUnnecessaryTypeIgnoreComment=true
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, assert_type
 
@@ -154,6 +155,17 @@ assert_type(
 )
 assert_type(preview.count(epsilon=1).schema, dict[str, pl.DataType])
 
+plan = dpframe.plan.budget(
+    [
+        preview.count(epsilon=1),
+        of_lazy.dp.preview.histogram("age", bins=3, within=5),
+        preview.discover_keys("state", delta=1e-6, epsilon=1),
+    ]
+)
+assert_type(plan.epsilon, Fraction | None)
+assert_type(plan.at(delta=1e-6), dpframe.Loss)
+assert_type(plan.accountant(), str)
+
 # Mistakes that a checker finds: each line must be an error
 
 dpframe.attach({"a": [1]}, budget)  # pyright: ignore[reportCallIssue, reportArgumentType]
@@ -162,4 +174,5 @@ of_eager.dp.count(eps=1)  # pyright: ignore[reportCallIssue]
 of_eager.dp.count("age", "rows", epsilon=1)  # pyright: ignore[reportCallIssue]
 of_eager.dp.discover_keys("state", epsilon=1)  # pyright: ignore[reportCallIssue]
 of_eager.dp.count(epsilon="0.1")  # pyright: ignore[reportArgumentType]
+dpframe.plan.budget([table])  # pyright: ignore[reportArgumentType]
 of_eager.dp.mean(["age"], epsilon=1)  # pyright: ignore[reportArgumentType]

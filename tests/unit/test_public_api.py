@@ -79,6 +79,7 @@ CLASSES = [
     dpframe.Preview,
     dpframe.ScalarRelease,
     dpframe.Table,
+    dpframe.plan.Plan,
     dpframe.TableRelease,
     PrivateNamespace,
 ]
