@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
@@ -277,6 +277,13 @@ class Ball:
         return self.radius / self.reach
 
 
+Monomial: TypeAlias = tuple[int, ...]
+"""A product of quantities, by index."""
+
+Output: TypeAlias = tuple[tuple[int, Monomial], ...]
+"""A sum of multiples of monomials."""
+
+
 class Per(Enum):
     """Whose contribution is bounded, and how (see `Contribution`)."""
 
@@ -342,8 +349,8 @@ class Tally:
     quantities : tuple of Quantity, or Ball
     monomials : tuple of tuple of int
         Products of quantities, by index: ``()`` is the count, ``(0, 0)`` a square.
-    outputs : tuple of tuple of int
-        What is released, as whole-number combinations of the monomials' sums.
+    outputs : tuple of tuple of (int, monomial)
+        What is released: sums of whole-number multiples of the monomials' sums.
     contribution : Contribution
     """
 
@@ -351,8 +358,8 @@ class Tally:
     other: bool = False
     present: tuple[ColumnType, ...] = ()
     quantities: tuple[Quantity, ...] | Ball = ()
-    monomials: tuple[tuple[int, ...], ...] = ((),)
-    outputs: tuple[tuple[int, ...], ...] = ((1,),)
+    monomials: tuple[Monomial, ...] = ((),)
+    outputs: tuple[Output, ...] = (((1, ()),),)
     contribution: Contribution = Contribution()
 
     def __post_init__(self) -> None:
@@ -386,7 +393,7 @@ class Tally:
     @property
     def is_count(self) -> bool:
         """Whether only rows or units are counted."""
-        return self.monomials == ((),) and self.outputs == ((1,),)
+        return self.monomials == ((),) and self.outputs == (((1, ()),),)
 
     @property
     def multiplicity(self) -> int:
@@ -402,7 +409,13 @@ class Tally:
         """Return the outputs, shape ``(cells, outputs)``, from the monomials' sums."""
         if self.is_count:
             return sums
-        return sums @ np.array(self.outputs, dtype=object).T
+        place = {monomial: i for i, monomial in enumerate(self.monomials)}
+        exact = sums.astype(object)
+        columns = [
+            sum(factor * exact[:, place[monomial]] for factor, monomial in output)
+            for output in self.outputs
+        ]
+        return np.stack(columns, axis=1)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from dpframe.mechanisms.inputs import Clipped
     from dpframe.privacy.loss import Loss
-    from dpframe.tally import Contribution
+    from dpframe.tally import Contribution, Output
 
 PAIR: Final = 2
 """How many columns the cells are for."""
@@ -56,9 +56,8 @@ def bernstein_part(
     return Part(statistic=tally, blocks=(block,))
 
 
-def _product(
-    left: tuple[int, int, int], right: tuple[int, int, int]
-) -> tuple[int, ...]:
-    """Return a product of two parts over the monomials."""
+def _product(left: tuple[int, int, int], right: tuple[int, int, int]) -> Output:
+    """Return a product of two parts as multiples of the monomials."""
     (a, t, p), (b, u, q) = left, right
-    return (a * b, t * b, p * b, a * u, a * q, t * u, t * q, p * u, p * q)
+    factors = (a * b, t * b, p * b, a * u, a * q, t * u, t * q, p * u, p * q)
+    return tuple((f, m) for f, m in zip(factors, _MONOMIALS, strict=True) if f)

@@ -26,10 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from dpframe.privacy.loss import Loss
-    from dpframe.tally import Contribution, Quantity
-
-    Monomial = tuple[int, ...]
-    Output = tuple[tuple[int, Monomial], ...]  # a sum of multiples of monomials
+    from dpframe.tally import Contribution, Monomial, Output, Quantity
 
 SPLIT: Final = (Fraction(1, 10), Fraction(3, 10), Fraction(6, 10))
 THIRDS: Final = (Fraction(1, 3),) * 3
@@ -96,7 +93,7 @@ def moment_part(
     tally = Tally(
         quantities=rows,
         monomials=monomials,
-        outputs=tuple(_over(monomials, outputs)),
+        outputs=tuple(outputs),
         contribution=contribution,
     )
     return Part(statistic=tally, blocks=blocks)
@@ -139,15 +136,3 @@ def _every(size: int) -> list[Output]:
     """Return all products, both ways round."""
     columns = range(size)
     return [((1, (min(i, j), max(i, j))),) for i in columns for j in columns]
-
-
-def _over(
-    monomials: Sequence[Monomial], outputs: Sequence[Output]
-) -> Iterator[tuple[int, ...]]:
-    """Return each output's factors of all monomials, in order."""
-    place = {monomial: i for i, monomial in enumerate(monomials)}
-    for output in outputs:
-        row = [0] * len(monomials)
-        for factor, monomial in output:
-            row[place[monomial]] += factor
-        yield tuple(row)

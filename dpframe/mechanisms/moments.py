@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from dpframe.outlook import ErrorLaw
     from dpframe.privacy.loss import Loss
     from dpframe.releases.scalar import ScalarRelease
-    from dpframe.tally import Axis, Contribution, Quantity
+    from dpframe.tally import Axis, Contribution, Output, Quantity
     from dpframe.values import Bounds, ColumnType
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -99,10 +99,15 @@ class Bernstein:
     def part(self, axes: tuple[Axis, ...], *, other: bool, loss: Loss) -> Part:
         """Return the sums by cell, all with the same noise."""
         top = self.quantity.high
+        outputs: tuple[Output, ...]
         if self.degree == 1:
-            outputs = ((top, -1), (0, 1))
+            outputs = (((top, ()), (-1, (0,))), ((1, (0,)),))
         else:
-            outputs = ((top * top, -2 * top, 1), (0, 2 * top, -2), (0, 0, 1))
+            outputs = (
+                ((top * top, ()), (-2 * top, (0,)), (1, (0, 0))),
+                ((2 * top, (0,)), (-2, (0, 0))),
+                ((1, (0, 0)),),
+            )
         tally = Tally(
             axes=axes,
             other=other,

@@ -90,6 +90,7 @@ class Sum:
             other=other,
             quantities=(self.quantity,),
             monomials=((0,),),
+            outputs=(((1, (0,)),),),
             contribution=self.contribution,
         )
         block = Block.independent(loss, row=self.quantity.reach)

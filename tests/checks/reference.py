@@ -41,13 +41,14 @@ def exact(
     units = range(len(rows)) if unit is None else [same(row[unit]) for row in rows]
     if isinstance(statistic, Distinct):
         return [[_distinct(rows, list(units), statistic)]]
+    places = {monomial: i for i, monomial in enumerate(statistic.monomials)}
     sums = [[0] * len(statistic.monomials) for _ in range(statistic.cells)]
     for cell, values, weight in _contributions(rows, list(units), statistic):
         for place, monomial in enumerate(statistic.monomials):
             sums[cell][place] += weight * math.prod(values[i] for i in monomial)
     return [
         [
-            sum(a * b for a, b in zip(output, row, strict=True))
+            sum(factor * row[places[monomial]] for factor, monomial in output)
             for output in statistic.outputs
         ]
         for row in sums
