@@ -25,7 +25,7 @@ from dpframe.measure import Part
 from dpframe.mechanisms import tables
 from dpframe.noise import DiscreteLaplace, randomness
 from dpframe.privacy.scope import Costs
-from dpframe.tally import Quantity
+from dpframe.tally import Contribution, Quantity, Tally
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,6 +39,26 @@ def halve_the_noise(patch: pytest.MonkeyPatch) -> None:
         return dataclasses.replace(found, scale=found.scale / 2)
 
     patch.setattr(Part, "noise", halved)
+
+
+def halve_the_gaussian_noise(patch: pytest.MonkeyPatch) -> None:
+    noise = Part.noise
+
+    def halved(self: Part, block: Any) -> Any:
+        found: Any = noise(self, block)
+        return dataclasses.replace(found, sigma2=found.sigma2 / 4)
+
+    patch.setattr(Part, "noise", halved)
+
+
+def take_rows_for_orthogonal(patch: pytest.MonkeyPatch) -> None:
+    squared = property(lambda c: c.limit * c.resolution**2)
+    patch.setattr(Contribution, "multiplicity_squared", squared)
+
+
+def take_cells_for_one(patch: pytest.MonkeyPatch) -> None:
+    squared = property(lambda tally: tally.contribution.resolution**2)
+    patch.setattr(Tally, "multiplicity_squared", squared)
 
 
 def round_the_sensitivity_down(patch: pytest.MonkeyPatch) -> None:
@@ -174,6 +194,28 @@ FAULTS = [
     Fault(
         halve_the_noise,
         on(promises.noise_follows_the_claim, "count", "mean", number=5_000),
+    ),
+    Fault(
+        halve_the_gaussian_noise,
+        on(
+            promises.noise_follows_the_claim,
+            "count",
+            "histogram of units",
+            number=5_000,
+            gaussian=True,
+        ),
+    ),
+    Fault(
+        take_rows_for_orthogonal,
+        on(promises.neighbors_stay_within_the_claim, "count", "mean", gaussian=True),
+    ),
+    Fault(
+        take_cells_for_one,
+        on(
+            promises.neighbors_stay_within_the_claim,
+            "histogram of units",
+            gaussian=True,
+        ),
     ),
     Fault(
         round_the_sensitivity_down,
