@@ -15,6 +15,7 @@ from operator import add
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 import numpy as np
+import polars as pl
 
 from dpframe.engines.local import evaluate
 from dpframe.engines.occupied import occurrences
@@ -28,8 +29,6 @@ from dpframe.tally import Tally, by_name
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from fractions import Fraction
-
-    import polars as pl
 
     from dpframe.engines.occupied import Occurrences
     from dpframe.frame import PrivateFrame
@@ -389,7 +388,20 @@ def _selected(
     if watcher is not None:
         watcher.record_selection(query, exact, noisy)
     passed = np.asarray(noisy >= selection.threshold, dtype=np.bool_)
-    return exact.keys.filter(passed)
+    return _apart(exact.keys.filter(passed))
+
+
+def _apart(keys: pl.DataFrame) -> pl.DataFrame:
+    """Return keys in memory of their own.
+
+    A text that was filtered still refers to the bytes of all that it was picked from,
+    and these go along where it is pickled or handed to Arrow.
+    """
+    return keys.with_columns(
+        pl.Series(column.name, column.to_list(), dtype=column.dtype)
+        for column in keys
+        if column.dtype == pl.String
+    )
 
 
 def _with_noise(part: Part, sums: Array, watcher: Probe | None) -> Array:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+import io
+import pickle
 from dataclasses import replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -701,6 +703,31 @@ def test_a_key_that_is_not_published_is_told_nowhere(host: Any) -> None:
     ]
     assert all(CANARY not in text for text in shown)
     assert found.value == ["a"]
+
+
+@pytest.mark.parametrize("columns", ["g", ["g", "h"]])
+@pytest.mark.parametrize("dtype", [pl.String, pl.Categorical])
+def test_the_bytes_of_a_key_that_is_not_published_are_handed_to_nobody(
+    dtype: Any, columns: Any, tmp_path: Any
+) -> None:
+    common, rare = "a key that many units hold", f"a long and rare {CANARY}"
+    texts = pl.Series([*[common] * 100, rare]).cast(dtype)
+    private = dpframe.attach(pl.DataFrame({"g": texts, "h": texts}), budget())
+    found = private.dp.discover_keys(columns, **LOSS)
+    table = found.to_polars()
+    streamed, written = io.BytesIO(), io.BytesIO()
+    table.write_ipc(streamed)
+    with pa.ipc.new_file(written, pa.table(found).schema) as file:
+        file.write_table(pa.table(found))
+    handed = [
+        pickle.dumps(found),
+        pickle.dumps(table),
+        streamed.getvalue(),
+        written.getvalue(),
+        found.save(tmp_path / "found").read_bytes(),
+    ]
+    assert all(common.encode() in data for data in handed)
+    assert all(rare.encode() not in data for data in handed)
 
 
 # Costs
