@@ -147,7 +147,7 @@ class PostgresDatabase(database.Database):
             failed = error
         else:
             return
-        raise self._translated(failed, at_the_end=ends)
+        raise self._translated(failed, at_the_end=ends) from None
 
     def _connected(self) -> sqlalchemy.Engine:
         if self._engine is None:

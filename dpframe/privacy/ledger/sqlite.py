@@ -152,7 +152,7 @@ class SQLiteFile(database.Database):
             failed = error
         else:
             return
-        raise self._translated(failed, at_the_end=ends)
+        raise self._translated(failed, at_the_end=ends) from None
 
     def _check_file_system(self) -> None:
         check_file_system(
