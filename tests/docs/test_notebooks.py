@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,8 +30,12 @@ def kinds(cell: NotebookNode) -> list[str]:
     return sorted([*others, *streams])
 
 
-def test_there_are_notebooks() -> None:
-    assert [path.name for path in NOTEBOOKS][:1] == ["01_first_release.ipynb"]
+def test_the_notebooks_are_those_that_the_readme_lists() -> None:
+    readme = (FOLDER.parent / "README.md").read_text(encoding="utf-8")
+    row = re.compile(r"^\| .+\? \| \[(\w+)\]\(notebooks/\1\.ipynb\) \|$", re.MULTILINE)
+    listed = row.findall(readme)
+    assert [path.stem for path in NOTEBOOKS] == listed
+    assert listed[:1] == ["01_first_release"]
 
 
 @pytest.mark.filterwarnings("default")  # the kernel and its client warn of themselves
