@@ -544,7 +544,7 @@ class Accountant:
 
     def mark_released(self, request: str) -> None:
         """Record that the answer of a charge was handed out; see `Receipt.released`."""
-        self._store.add(lambda book: book.release(request))
+        self._store.add(lambda book: book.release(request), lasting=False)
 
     def _view(self, look: Callable[[Book, Account], T]) -> T:
         return self._store.view(lambda book: look(book, book.account(self._path)))

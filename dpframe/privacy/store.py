@@ -65,11 +65,14 @@ class Store(ABC):
         """Return what a function reads off the record as it stands."""
 
     @abstractmethod
-    def add(self, *writes: Callable[[Book], Entry | None]) -> None:
+    def add(
+        self, *writes: Callable[[Book], Entry | None], lasting: bool = True
+    ) -> None:
         """Add the entries that functions make, each of the record as it then stands.
 
         Nobody else adds one in between. A function that finds nothing to add returns
-        None. If one raises, nothing is added.
+        None. If one raises, nothing is added. Entries that need not be `lasting` may
+        be lost with the machine's power.
         """
 
     @abstractmethod
@@ -105,7 +108,11 @@ class MemoryStore(Store):
         with self._lock:
             return look(self._current())
 
-    def add(self, *writes: Callable[[Book], Entry | None]) -> None:
+    def add(
+        self,
+        *writes: Callable[[Book], Entry | None],
+        lasting: bool = True,  # noqa: ARG002 - nothing here is
+    ) -> None:
         """Add entries, all or none.
 
         Raises

@@ -1,7 +1,7 @@
 """Print speed and utility as ratios: ``python -m tests.benchmarks [NAME ...]``.
 
 Names: small, steps, chain, imports, noise, middling, large (10 million rows), memory,
-utility. Without one, all are run. A ratio above its bar is marked.
+ledger, utility. Without one, all are run. A ratio above its bar is marked.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import sys
 
 import polars as pl
 
-from tests.benchmarks import chain, memory, noise, speed, steps, utility
+from tests.benchmarks import chain, ledger, memory, noise, speed, steps, utility
 
 SUITES = {
     "small": speed.small,
@@ -21,6 +21,7 @@ SUITES = {
     "middling": speed.middling,
     "large": speed.large,
     "memory": memory.run,
+    "ledger": ledger.run,
     "utility": utility.run,
 }
 

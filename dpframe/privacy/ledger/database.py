@@ -64,10 +64,13 @@ class Database(ABC):
         """Return a transaction that sees one state of the record."""
 
     @abstractmethod
-    def writing(self, dataset: str) -> AbstractContextManager[Session]:
-        """Return a transaction that is alone with a dataset and lasts once it ends.
+    def writing(
+        self, dataset: str, *, lasting: bool
+    ) -> AbstractContextManager[Session]:
+        """Return a transaction that is alone with a dataset.
 
-        It ends with a commit that has reached the disk, or changes nothing.
+        It ends with a commit or changes nothing. A lasting commit has reached the
+        disk; another one may be undone by a loss of power, as a whole.
 
         Raises
         ------

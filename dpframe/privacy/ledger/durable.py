@@ -77,8 +77,10 @@ class DurableStore(Store):
         with self.lock, self._database.reading() as session:
             return look(self._current(session))
 
-    def add(self, *writes: Callable[[Book], Entry | None]) -> None:
-        """Add entries, all or none; they are on the disk when it returns.
+    def add(
+        self, *writes: Callable[[Book], Entry | None], lasting: bool = True
+    ) -> None:
+        """Add entries, all or none; lasting ones are on the disk when it returns.
 
         Raises
         ------
@@ -90,7 +92,7 @@ class DurableStore(Store):
             If the ledger is gone, is another one, or cannot be written.
         """
         with self.lock:
-            with self._database.writing(self._dataset) as session:
+            with self._database.writing(self._dataset, lasting=lasting) as session:
                 book = self._current(session)
                 rows: list[Entry] = []
                 for write in writes:

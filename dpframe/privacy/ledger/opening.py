@@ -99,7 +99,7 @@ def reopened(reference: Reference) -> Store:
 
 def _add_budget(database: Database, dataset: str, total: Total) -> None:
     """Add a budget, unless one of this name is there."""
-    with database.writing(dataset) as session:
+    with database.writing(dataset, lasting=True) as session:
         if tables.budget_row(session, dataset) is not None:
             return
         book = Book()

@@ -114,10 +114,11 @@ class PostgresDatabase(database.Database):
             yield session
 
     @contextmanager
-    def writing(self, dataset: str) -> Generator[ServerSession]:
+    def writing(self, dataset: str, *, lasting: bool) -> Generator[ServerSession]:
         """Return a transaction that holds the row of a budget."""
         with self._transaction() as session:
-            session.run("SET LOCAL synchronous_commit = on")
+            waits = "on" if lasting else "off"
+            session.run(f"SET LOCAL synchronous_commit = {waits}")
             session.run(f"SET LOCAL lock_timeout = '{database.BUSY_SECONDS * 1000}ms'")
             session.run(
                 'SELECT 1 FROM dpframe_budget WHERE "dataset" = :dataset FOR UPDATE',

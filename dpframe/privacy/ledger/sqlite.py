@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 
 PRAGMAS: Final = (
     "PRAGMA journal_mode=DELETE",  # one file: a copy of it is complete
-    "PRAGMA synchronous=EXTRA",  # a commit outlives a loss of power
-    "PRAGMA fullfsync=ON",  # on macOS too
+    "PRAGMA fullfsync=ON",  # what is written is on the disk, on macOS too
 )
+_LASTING: Final = "PRAGMA synchronous=EXTRA"  # a commit outlives a loss of power
+_WHOLE: Final = "PRAGMA synchronous=FULL"  # it is undone or done, as a whole
 _IS_WHOLE: Final = "typeof(\"{}\") = 'integer'"
 _DAMAGED: Final = {"SQLITE_NOTADB", "SQLITE_CORRUPT"}
 _WORDS: Final = {
@@ -84,6 +85,8 @@ class SQLiteFile(database.Database):
         if os.path.lexists(self._path):
             return
         self._check_file_system()
+        if os.path.lexists(f"{self._path}-journal"):  # SQLite would apply it
+            raise self._failure("the journal of a lost ledger is beside it")
         draft = f"{self._path}.{new_identity()[:12]}.new"
         try:
             with self._transaction("IMMEDIATE", draft, mode="rwc") as session:
@@ -116,10 +119,15 @@ class SQLiteFile(database.Database):
             yield session
 
     @contextmanager
-    def writing(self, dataset: str) -> Generator[FileSession]:  # noqa: ARG002 - a file has one lock for all
+    def writing(
+        self,
+        dataset: str,  # noqa: ARG002 - a file has one lock for all
+        *,
+        lasting: bool,
+    ) -> Generator[FileSession]:
         """Return the transaction of the only writer of the file."""
         self._check_same()
-        with self._transaction("IMMEDIATE", self._path) as session:
+        with self._transaction("IMMEDIATE", self._path, lasting=lasting) as session:
             self._check_same()
             yield session
         self._check_same()
@@ -135,12 +143,12 @@ class SQLiteFile(database.Database):
 
     @contextmanager
     def _transaction(
-        self, kind: str, path: str, *, mode: str = "rw"
+        self, kind: str, path: str, *, mode: str = "rw", lasting: bool = True
     ) -> Generator[FileSession]:
         process, ends = os.getpid(), False
         try:
             with _connected(path, mode) as connection:
-                for pragma in PRAGMAS:
+                for pragma in (*PRAGMAS, _LASTING if lasting else _WHOLE):
                     connection.execute(pragma)
                 connection.execute(f"BEGIN {kind}")
                 yield FileSession(connection)

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import os
-import pwd
-import shutil
 import sqlite3
-import subprocess
-import tempfile
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import count
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 import psycopg
 import pytest
+from checks.server import MISSING, postgres_server, programs
 
 from dpframe.privacy.accountant import Accountant
 from dpframe.privacy.ledger.registry import REGISTRY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 _NUMBERS = count()
 
@@ -87,35 +82,11 @@ class Ledger:
 @pytest.fixture(scope="session")
 def server() -> Iterator[str]:
     """A PostgreSQL server of this test run; the address of an empty database."""
-    programs = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
-    if not programs:
-        pytest.skip("no PostgreSQL server is installed (Debian: postgresql)")
-    folder = Path(tempfile.mkdtemp(prefix="dpframe-"))
-    as_user: list[str] = []
-    if os.getuid() == 0:  # a server refuses to run as root
-        user = pwd.getpwnam("postgres")
-        os.chown(folder, user.pw_uid, user.pw_gid)
-        as_user = ["runuser", "-u", "postgres", "--"]
-
-    def run(program: str, *arguments: str) -> None:
-        command = [*as_user, str(programs[-1].with_name(program)), *arguments]
-        subprocess.run(  # noqa: S603 - our own
-            command,
-            check=True,
-            cwd=folder,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-
-    data, log = f"{folder}/data", f"{folder}/log"
-    run("initdb", "-D", data, "-U", "dpframe", "-A", "trust", "--no-sync", "-E", "UTF8")
-    options = f"-c listen_addresses='' -c unix_socket_directories='{folder}'"
-    run("pg_ctl", "start", "-w", "-D", data, "-l", log, "-o", options)
-    try:
-        yield f"postgresql://dpframe@/postgres?host={quote(str(folder), safe='')}"
-    finally:
-        run("pg_ctl", "stop", "-m", "immediate", "-D", data)
-        shutil.rmtree(folder, ignore_errors=True)
+    folder = programs()
+    if folder is None:
+        pytest.skip(MISSING)
+    with postgres_server(folder) as address:
+        yield address
 
 
 @pytest.fixture

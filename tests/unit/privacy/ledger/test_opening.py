@@ -344,20 +344,59 @@ def test_charge_is_on_record_when_it_returns(ledger: Ledger) -> None:
     assert paid(budget) == budget.spent.epsilon
 
 
-def test_file_waits_for_its_disk(sqlite: Ledger) -> None:
+@pytest.mark.parametrize(("lasting", "level"), [(True, 3), (False, 2)])
+def test_file_waits_for_its_disk(sqlite: Ledger, *, lasting: bool, level: int) -> None:
     sqlite.budget(1)
     file = SQLiteFile(sqlite.address, unsafe_network_fs=False)
-    with file.reading() as session:
+    with file.writing("default", lasting=lasting) as session:
         found = {
             name: session.run(f"PRAGMA {name}")[0][0]
             for name in ("journal_mode", "synchronous", "fullfsync", "busy_timeout")
         }
     assert found == {
         "journal_mode": "delete",
-        "synchronous": 3,
+        "synchronous": level,
         "fullfsync": 1,
         "busy_timeout": 30_000,
     }
+
+
+@pytest.mark.parametrize("lasting", [True, False])
+def test_server_waits_for_its_disk(postgres: Ledger, *, lasting: bool) -> None:
+    postgres.budget(1)
+    server = module.PostgresDatabase(postgres.address)
+    with server.writing("default", lasting=lasting) as session:
+        (found,) = session.run("SHOW synchronous_commit")
+    assert found == ("on" if lasting else "off",)
+
+
+def test_charge_waits_for_the_disk_and_its_release_need_not(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    budget = ledger.budget(1)
+    kind = SQLiteFile if ledger.is_file else module.PostgresDatabase
+    seen: list[bool] = []
+    real = kind.writing
+
+    def writing(self: Any, dataset: str, *, lasting: bool) -> Any:
+        seen.append(lasting)
+        return real(self, dataset, lasting=lasting)
+
+    monkeypatch.setattr(kind, "writing", writing)
+    receipt = pay(budget, 0.5)
+    receipt.released()
+    budget.child("c", epsilon=0.25).close()
+    assert seen == [True, False, True, True]
+
+
+def test_journal_of_a_lost_ledger_is_no_part_of_a_new_one(sqlite: Ledger) -> None:
+    journal = Path(f"{sqlite.address}-journal")
+    journal.write_bytes(b"what SQLite would apply to the next file of this name")
+    with pytest.raises(LedgerError, match="journal of a lost ledger"):
+        sqlite.budget(1)
+    assert not Path(sqlite.address).exists()
+    journal.unlink()
+    assert granted(sqlite.budget(1), 1)
 
 
 def test_mode_that_loses_charges_is_put_right(sqlite: Ledger) -> None:
