@@ -295,6 +295,8 @@ def exact_number(value: object, *, what: str) -> Fraction:
         raise ParameterTypeError(msg)
     if isinstance(value, np.generic):
         value = value.item()
+    if isinstance(value, Fraction):  # its own numbers may be numpy's, which overflow
+        value = Fraction(int(value.numerator), int(value.denominator))
     if isinstance(value, (float, Decimal)) and not math.isfinite(value):
         msg = f"{what} must be finite, not {value}."
         raise ParameterError(msg)

@@ -76,8 +76,8 @@ def exact_rational(value: object, *, what: str) -> Fraction:
     ):
         msg = f"{what} must be a number, not {kind}."
         raise ParameterTypeError(msg, hint="pass an int, float, Fraction or Decimal.")
-    if isinstance(value, Fraction):
-        return Fraction(value)
+    if isinstance(value, Fraction):  # its own numbers may be numpy's, which overflow
+        return Fraction(int(value.numerator), int(value.denominator))
     if isinstance(value, (int, np.integer)):
         return Fraction(int(cast("int", value)))
     # The shortest decimal that reads back as the same float, whatever its width.

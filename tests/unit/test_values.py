@@ -6,6 +6,7 @@ import datetime as dt
 from decimal import Decimal
 from fractions import Fraction
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -65,3 +66,14 @@ def test_a_sum_beyond_its_dtype_is_released_all_the_same(
     assert released.to_polars().height == 1
     assert str(released)
     assert released.interval() is not None
+
+
+def test_fractions_of_numpy_integers_do_not_overflow_in_bounds_and_losses() -> None:
+    odd = [Fraction(np.int64(a), np.int64(b)) for a, b in ((10**9 + 7, 10**10), (7, 3))]  # type: ignore[arg-type]
+    plain = [Fraction(10**9 + 7, 10**10), Fraction(7, 3)]
+    frame = pl.DataFrame({"x": [1.0, 2.0]}).dp.attach(dpframe.Accountant(epsilon=9))
+    noise = [
+        frame.dp.bounds(x=(low, 2**40)).dp.preview.sum("x", epsilon=epsilon).noise.scale
+        for epsilon, low in (odd, plain)
+    ]
+    assert noise[0] == noise[1]

@@ -89,6 +89,15 @@ def test_amount_is_read_as_its_shortest_decimal(value: Any, exact: Fraction) -> 
     assert type(exact_amount(value, what="epsilon")) is Fraction
 
 
+def test_fraction_of_numpy_integers_is_read_without_their_overflow() -> None:
+    """A product of 64-bit integers that wraps around would set too little noise."""
+    given = Fraction(np.int64(10**9 + 7), np.int64(10**10))  # type: ignore[arg-type]
+    assert isinstance(given.numerator, np.int64)
+    read = exact_amount(given, what="epsilon")
+    assert (type(read.numerator), type(read.denominator)) == (int, int)
+    assert 2**40 / read == Fraction(2**40 * 10**10, 10**9 + 7)
+
+
 @given(st.floats(min_value=0, exclude_min=True, max_value=1e300))
 def test_every_float_reads_back_as_itself(value: float) -> None:
     assert float(exact_amount(value, what="epsilon")) == value
