@@ -60,6 +60,10 @@ class Database(ABC):
         """
 
     @abstractmethod
+    def warn(self, stacklevel: int) -> None:
+        """Warn, with `NotDurableWarning`, where what was spent may be lost."""
+
+    @abstractmethod
     def reading(self) -> AbstractContextManager[Session]:
         """Return a transaction that sees one state of the record."""
 

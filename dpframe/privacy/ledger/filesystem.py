@@ -7,20 +7,19 @@ Linux alone; elsewhere it is not looked at.
 
 from __future__ import annotations
 
-import os
 import re
-import warnings
 from pathlib import Path
 from typing import Final
 
-from dpframe.errors import LedgerError, NotDurableWarning
+from dpframe.errors import LedgerError
 
 MOUNTS: Final = Path("/proc/self/mountinfo")
 _LOCAL: Final = re.compile(
     "ext[234]|xfs|btrfs|zfs|f2fs|bcachefs|jfs|reiserfs|nilfs2|ubifs|ecryptfs"
     "|overlay|aufs|ntfs3?|fuseblk|vfat|msdos|exfat|hfs|hfsplus|apfs|ufs|udf"
 )
-_LOST: Final = frozenset({"tmpfs", "ramfs", "rootfs"})
+IN_MEMORY: Final = frozenset({"tmpfs", "ramfs", "rootfs"})
+"""Kinds that are local, and lost with the machine."""
 
 
 def file_system(path: str) -> str | None:
@@ -49,17 +48,16 @@ def file_system(path: str) -> str | None:
 
 
 def check_file_system(path: str, *, place: str, unsafe_network_fs: bool) -> None:
-    """Refuse a file system that is not known to be local; warn of one in memory.
+    """Refuse a file system that is not known to be local.
 
     Raises
     ------
     LedgerError
     """
-    kind = file_system(os.path.realpath(path))
-    if kind in _LOST:
-        msg = f"{place} is in memory ({kind}): the budget is lost with this machine."
-        warnings.warn(msg, NotDurableWarning, stacklevel=6)
-    elif not (unsafe_network_fs or _LOCAL.fullmatch(kind or "ext4")):
+    kind = file_system(path)
+    if kind is None or kind in IN_MEMORY or unsafe_network_fs:
+        return
+    if not _LOCAL.fullmatch(kind):
         msg = (
             f"{place} is on a file system of kind {kind!r}, which is a network's or "
             "not known to be local: its locks may let a budget be spent twice.\n"

@@ -73,6 +73,7 @@ def open_ledger(
         reference, lambda: DurableStore(database, dataset, reference.identity)
     )
     store.verify(total, mark)
+    database.warn(stacklevel=3)  # the caller of the accountant
     return store
 
 
@@ -94,6 +95,7 @@ def reopened(reference: Reference) -> Store:
             lambda: DurableStore(database, reference.dataset, reference.identity),
         )
         store.verify(None, None)
+        database.warn(stacklevel=2)
     return store
 
 

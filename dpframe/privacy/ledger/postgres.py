@@ -99,12 +99,15 @@ class PostgresDatabase(database.Database):
                     session.run(statement)
 
     def recognise(self) -> None:
+        """Nothing: a budget is known by its identity."""
+
+    def warn(self, stacklevel: int) -> None:
         """Warn of a server that does not wait for its disk."""
         with self._transaction() as session:
             waits = session.run("SELECT current_setting('fsync')")
         if waits[0][0] != "on":
             msg = f"{self.place} runs without fsync: a loss of power may lose charges."
-            warnings.warn(msg, NotDurableWarning, stacklevel=5)
+            warnings.warn(msg, NotDurableWarning, stacklevel=stacklevel + 1)
 
     @contextmanager
     def reading(self) -> Generator[ServerSession]:

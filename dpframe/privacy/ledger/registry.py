@@ -34,7 +34,10 @@ class Registry:
     ) -> DurableStore:
         """Return the store that a reference leads to; made, if it is not in use."""
         with self._lock:
-            return self._stores.setdefault(_key(reference), make())
+            store = self._stores.get(_key(reference))
+            if store is None:
+                store = self._stores[_key(reference)] = make()
+            return store
 
     def before_fork(self) -> None:
         """Wait for all transactions: a child must not inherit half of one."""

@@ -82,6 +82,7 @@ def reports(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", NotDurableWarning)
         database.recognise()
+        database.warn(stacklevel=1)
     notes = [f"note: {cell_text(warning.message)}" for warning in caught]
     with database.reading() as session:
         names = tables.datasets(session)

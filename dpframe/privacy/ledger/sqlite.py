@@ -9,14 +9,24 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import warnings
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, final
 
-from dpframe.errors import LedgerBusyError, LedgerCorruptError, LedgerError
+from dpframe.errors import (
+    LedgerBusyError,
+    LedgerCorruptError,
+    LedgerError,
+    NotDurableWarning,
+)
 from dpframe.privacy.identity import new_identity
 from dpframe.privacy.ledger import database, tables
-from dpframe.privacy.ledger.filesystem import check_file_system
+from dpframe.privacy.ledger.filesystem import (
+    IN_MEMORY,
+    check_file_system,
+    file_system,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
@@ -109,6 +119,13 @@ class SQLiteFile(database.Database):
         self._known = None
         self._known = self._found()
         self._check_file_system()
+
+    def warn(self, stacklevel: int) -> None:
+        """Warn of a file in memory."""
+        kind = file_system(self._path)
+        if kind in IN_MEMORY:
+            msg = f"{self.place} is in memory ({kind}): it is lost with this machine."
+            warnings.warn(msg, NotDurableWarning, stacklevel=stacklevel + 1)
 
     @contextmanager
     def reading(self) -> Generator[FileSession]:

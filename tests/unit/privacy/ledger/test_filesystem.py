@@ -79,7 +79,7 @@ def test_file_system_in_memory_is_warned_of(
     mounted(kind, tmp_path, monkeypatch)
     with pytest.warns(NotDurableWarning, match=f"in memory \\({kind}\\)") as found:
         budget = Accountant(1, ledger=tmp_path / "budget.db", create=True)
-    assert found[0].filename == __file__
+    assert [warning.filename for warning in found] == [__file__]
     assert granted(budget, 1)
     with pytest.warns(NotDurableWarning):
         Accountant.open(tmp_path / "budget.db")
