@@ -212,6 +212,18 @@ def test_long_and_unprintable_text_stays_within_the_page(
 
 
 @pytest.mark.usefixtures("folder")
+def test_a_bar_that_is_too_far_right_goes_below_with_its_share(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    budget = opened(epsilon=1, delta=1e-6, keys_delta=5e-7)
+    pay(budget, "mean", "x", rho="0.00325")
+    budget.split(1)
+    _, out, _ = run(capsys, "budget.db")
+    bars = [line for line in out.splitlines() if "%" in line]
+    assert bars == ["    ███▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒ 100%", "    ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒ 100%"]
+
+
+@pytest.mark.usefixtures("folder")
 def test_an_edited_row_is_named_and_what_stands_before_it_shown(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

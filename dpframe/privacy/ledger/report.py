@@ -136,7 +136,8 @@ def _report(database: Database, root: str, path: str, mark: Mark | None) -> Repo
         durable=True,
         most=len(sound),
     )
-    lines = [*overview(shown), "", *_indented(_events(shown, sound)), ""]
+    lines = [piece for line in overview(shown) for piece in _parted(line)]
+    lines += ["", *_indented(_events(shown, sound)), ""]
     if fault is None:
         whole = f"The record is whole: {len(rows)} rows, chained by their hashes."
         lines += _indented([whole, f"anchor {book.length - 1}:{book.head}"])
@@ -223,6 +224,14 @@ def _details(shown: Standing, row: Entry, charge: Charge) -> list[str]:
         "not proved": "; ".join(p for p in row.parameters.split("; ") if "trust(" in p),
     }
     return [f"{name}: {cell_text(text)}" for name, text in parts.items() if text]
+
+
+def _parted(line: str) -> list[str]:
+    """Return a line, or if it is too long with its bar below, beside its share."""
+    text, gap, bar = line.rpartition("   ")
+    if len(line) <= _WIDTH or not gap:
+        return [line]
+    return [text.rstrip(), f"    {bar}"]
 
 
 def _fitted(lines: Sequence[str]) -> Iterator[str]:
