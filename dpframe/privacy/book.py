@@ -56,6 +56,11 @@ class Account:
         default_factory=lambda: {measure: Costs() for measure in MEASURES}
     )
 
+    @property
+    def is_divided(self) -> bool:
+        """Whether a part of it is set aside in a child."""
+        return any(not child.closed for child in self.children)
+
     def used(self, measure: str) -> Fraction:
         """Return what is spent and what is set aside in open children."""
         own = self.costs[measure].of(ROOT)
@@ -196,7 +201,7 @@ class Book:
     @property
     def is_divided(self) -> bool:
         """Whether a part of the budget is set aside in a child."""
-        return any(not account.closed for account in [*self.accounts.values()][1:])
+        return any(account.is_divided for account in self.accounts.values())
 
     # Entries to write
 
@@ -219,7 +224,10 @@ class Book:
             more = {measure: total.limit(measure) for measure in MEASURES}
             if not self.grants(parent, more):
                 raise exceeded(
-                    total.loss, self.room(parent, ROOT), what=f"child {path!r}"
+                    total.loss,
+                    self.room(parent, ROOT),
+                    what=f"child {path!r}",
+                    divided=parent.is_divided,
                 )
         return self._entry(OPENED, path, request, cost=total.exact)
 
@@ -252,7 +260,8 @@ class Book:
         _check_kind(cost, account.total)
         rise = _rise(account, cost, event.scope)
         if not self.grants(account, rise):
-            raise exceeded(cost, self.room(account, event.scope))
+            room = self.room(account, event.scope)
+            raise exceeded(cost, room, divided=account.is_divided)
         return self._entry(
             CHARGED,
             path,

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def exceeded(
-    cost: Loss, remaining: Loss, *, what: str = "this release"
+    cost: Loss, remaining: Loss, *, what: str = "this release", divided: bool = False
 ) -> BudgetExceededError:
     """Return the error for a loss that no longer fits.
 
@@ -25,17 +25,27 @@ def exceeded(
         What a release could cost at most, in each lane that still holds.
     what : str
         What costs it.
+    divided : bool
+        Whether a part of the budget is set aside in children.
     """
-    fits = _choices(remaining, spend=cost.delta is not None)
-    left = f"only {fits} remains" if fits else "nothing remains of this budget"
+    spend = bool(cost.delta)
+    fits = _choices(remaining, spend=spend)
+    if spend and not remaining.delta:
+        left = "nothing remains of keys_delta"
+        ways = ["use keys that are public or were found"]
+    else:
+        left = f"only {fits} remains" if fits else "nothing remains of this budget"
+        ways = [f"pass {fits} or less"] if fits else []
+    if divided:
+        left += " outside its children"
+        ways.append("close a child that has some left")
+    ways.append("open a new budget")
     return BudgetExceededError(
         f"{what} costs {_amounts(cost)}, but {left}.\n"
         "Nothing was released and nothing was spent.",
         requested=cost,
         remaining=remaining,
-        hint=f"pass {fits} or less, or open a new budget."
-        if fits
-        else "open a new budget.",
+        hint=f"{', or '.join(ways)}.",
     )
 
 
@@ -51,8 +61,7 @@ def nothing_to_split(remaining: Loss) -> BudgetExceededError:
 
 def _amounts(cost: Loss) -> str:
     pairs = {"epsilon": cost.epsilon, "delta": cost.delta, "rho": cost.rho}
-    given = [f"{k}={decimal_text(v)}" for k, v in pairs.items() if v is not None]
-    return " and ".join(given)
+    return " and ".join(f"{k}={decimal_text(v)}" for k, v in pairs.items() if v)
 
 
 def _choices(remaining: Loss, *, spend: bool) -> str:
@@ -60,6 +69,6 @@ def _choices(remaining: Loss, *, spend: bool) -> str:
     pairs = {"epsilon": remaining.epsilon, "rho": remaining.rho}
     lanes = [f"{k}={decimal_text(v, ROUND_FLOOR)}" for k, v in pairs.items() if v]
     fits = " or ".join(lanes)
-    if spend and remaining.delta is not None:
+    if spend and remaining.delta:
         fits += f" with delta={decimal_text(remaining.delta, ROUND_FLOOR)}"
     return fits

@@ -254,6 +254,46 @@ def test_child_has_the_delta_for_keys_that_it_was_given() -> None:
         budget.child("c", epsilon=0.1).charge(found, EVENT)
 
 
+def refusal(budget: Accountant, cost: Loss) -> str:
+    with pytest.raises(BudgetExceededError) as error:
+        budget.charge(cost, EVENT)
+    return str(error.value).replace(
+        "\nNothing was released and nothing was spent.\n", " "
+    )
+
+
+def test_refusal_tells_of_children_that_hold_the_rest() -> None:
+    budget = Accountant(epsilon=1)
+    one, other = budget.split({"one": 3, "other": 1}).values()
+    assert refusal(budget, pure("0.1")) == (
+        "this release costs epsilon=0.1, but nothing remains of this budget outside "
+        "its children. Hint: close a child that has some left, or open a new budget."
+    )
+    assert "children" not in refusal(other, pure("0.3"))
+    other.close()
+    assert refusal(budget, pure("0.3")) == (
+        "this release costs epsilon=0.3, but only epsilon=0.25 remains outside its "
+        "children. Hint: pass epsilon=0.25 or less, or close a child that has some "
+        "left, or open a new budget."
+    )
+    one.close()
+    assert "children" not in refusal(budget, pure(2))
+
+
+def test_refusal_names_no_delta_of_zero() -> None:
+    budget = Accountant(epsilon=1, delta=1e-6, keys_delta=1e-7)
+    found = Loss(epsilon=Fraction(1, 10), delta=Fraction(1, 10**7))
+    more = Loss(epsilon=Fraction(1, 10), delta=Fraction(2, 10**7))
+    assert "epsilon=1 or rho=" in refusal(budget, more)
+    assert "with delta=1e-7 or less, or open" in refusal(budget, more)
+    assert granted(budget, found)
+    assert refusal(budget, found) == (
+        "this release costs epsilon=0.1 and delta=1e-7, but nothing remains of "
+        "keys_delta. Hint: use keys that are public or were found, or open a new "
+        "budget."
+    )
+
+
 def test_first_gaussian_release_ends_the_pure_lane_of_all_children() -> None:
     budget = Accountant(epsilon=1, delta=1e-6)
     one, other = budget.split(2)
