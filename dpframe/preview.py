@@ -125,9 +125,8 @@ class Preview(Generic[R]):
 
     def __repr__(self) -> str:
         parts = [cell_text(self.query.outlook.title), *self.facts(), *self._law()]
-        shown, _, left = self._spending()
         fits = "" if self._fits() else ", too much"
-        parts.append(f"{shown} of {decimal_text(left, ROUND_FLOOR)} left{fits}")
+        parts.append(f"{' and '.join(self._shares())} left{fits}")
         return f"Preview({', '.join(parts)}, nothing spent)"
 
     def facts(self) -> list[str]:
@@ -155,6 +154,11 @@ class Preview(Generic[R]):
             return []
         return [error.noise.name]
 
+    def _shares(self) -> list[str]:
+        """Return what it takes of what is left."""
+        shown, _, left = self._spending()
+        return [f"{shown} of {decimal_text(left, ROUND_FLOOR)}"]
+
     def _fits(self) -> bool:
         _, amount, left = self._spending()
         return amount <= left
@@ -168,10 +172,10 @@ class Preview(Generic[R]):
         cost, room = self.cost, state.accountant.room(state.scope)
         rho, left = cost.as_rho, room.rho or Fraction(0)
         if cost.epsilon is None or room.epsilon is None:
-            return Loss(rho=rho, delta=cost.delta), rho, left
+            return Loss(rho=rho), rho, left
         if cost.epsilon > room.epsilon and rho <= left:
-            return Loss(rho=rho, delta=cost.delta), rho, left
-        return cost, cost.epsilon, room.epsilon
+            return Loss(rho=rho), rho, left
+        return Loss(epsilon=cost.epsilon), cost.epsilon, room.epsilon
 
 
 @dataclass(frozen=True, repr=False)
@@ -200,10 +204,20 @@ class KeysPreview(Preview[R]):
         """Return how many units hold a key that is published."""
         return [f"held by about {self.threshold} units or more"]
 
+    def _shares(self) -> list[str]:
+        delta, left = self._deltas()
+        share = f"δ={decimal_text(delta)} of {decimal_text(left, ROUND_FLOOR)}"
+        return [*super()._shares(), share]
+
     def _fits(self) -> bool:
+        delta, left = self._deltas()
+        return super()._fits() and delta <= left
+
+    def _deltas(self) -> tuple[Fraction, Fraction]:
+        """Return the delta that it spends, and what is left of that for keys."""
         state = self.frame.private_state
-        left = state.accountant.room(state.scope).delta or 0
-        return super()._fits() and (self.cost.delta or 0) <= left
+        left = state.accountant.room(state.scope).delta
+        return self.cost.delta or Fraction(0), left or Fraction(0)
 
     @property
     def _selection(self) -> Selection:

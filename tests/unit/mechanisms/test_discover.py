@@ -306,6 +306,15 @@ def test_a_release_tells_its_cost_its_noise_and_its_guarantee(host: Any) -> None
     assert "<td" in found._repr_html_()
 
 
+def test_a_preview_tells_what_is_left_of_epsilon_and_of_delta(host: Any) -> None:
+    total = budget(epsilon=1, delta=1e-6, keys_delta=5e-7)
+    private = attached(host, repeated(a=200), budget=total)
+    search = private.dp.preview.discover_keys("g", delta=4e-7, epsilon=0.1)
+    assert "ε=0.1 of 1 and δ=4e-7 of 5e-7 left, nothing spent" in repr(search)
+    search.release()
+    assert "ε=0.1 of 0.9 and δ=4e-7 of 1e-7 left, too much, nothing" in repr(search)
+
+
 def test_libraries_find_the_same_keys() -> None:
     data = {"u": [i % 300 for i in range(3000)], "g": [i % 41 for i in range(3000)]}
     found: list[Any] = []
