@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -33,7 +34,10 @@ from checks.ledgers import (
 from joblib.externals.loky import get_reusable_executor
 
 from dpframe.errors import BudgetExceededError, LedgerBusyError, LedgerError
+from dpframe.privacy.book import Book
 from dpframe.privacy.ledger import database
+from dpframe.privacy.ledger.postgres import ServerSession
+from dpframe.privacy.ledger.sqlite import SQLiteFile
 from dpframe.privacy.loss import Loss
 from dpframe.privacy.scope import ROOT, Partition, Scope, scope_at
 
@@ -127,6 +131,45 @@ def test_reader_in_the_way_of_a_commit_leaves_nothing_behind(
         other.rollback()
     assert budget.spent.epsilon == 0
     assert granted(budget, 1)
+
+
+def test_without_the_lock_writers_trip_over_each_other(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the lock is for; even then no row overspends the record."""
+    ledger.budget(1)
+    handles = [ledger.afresh() for _ in range(2)]  # each with a lock of its own
+    if ledger.is_file:
+        begin = SQLiteFile._transaction  # noqa: SLF001 - the lock is taken there
+        monkeypatch.setattr(
+            SQLiteFile,
+            "_transaction",
+            lambda self, _, *args, **options: begin(self, "DEFERRED", *args, **options),
+        )
+    else:
+        run = ServerSession.run
+        monkeypatch.setattr(
+            ServerSession,
+            "run",
+            lambda self, text, *args: run(self, text.replace("FOR UPDATE", ""), *args),
+        )
+    together = threading.Barrier(2, timeout=10)
+    checked = Book.charge
+
+    def pause(book: Book, *args: Any) -> Any:
+        entry = checked(book, *args)
+        together.wait()
+        return entry
+
+    monkeypatch.setattr(Book, "charge", pause)
+    with ThreadPoolExecutor(2) as pool:
+        outcomes = [pool.submit(pay, handle, 1) for handle in handles]
+    errors = [outcome.exception() for outcome in outcomes]
+    assert sorted(isinstance(error, LedgerError) for error in errors) == [False, True]
+    assert errors.count(None) == 1
+    found = ledger.afresh()
+    assert found.spent.epsilon == 1
+    assert len(charges(found)) == 1
 
 
 def test_same_request_is_charged_once(ledger: Ledger) -> None:
