@@ -221,8 +221,7 @@ class Book:
         if self.accounts:
             parent = self.account(path.rpartition("/")[0])
             _check_open(parent)
-            more = {measure: total.limit(measure) for measure in MEASURES}
-            if not self.grants(parent, more):
+            if not self.grants(parent, _taken(total)):
                 raise exceeded(
                     total.loss,
                     self.room(parent, ROOT),
@@ -348,8 +347,7 @@ class Book:
         if self.accounts:
             parent = self.account(entry.account.rpartition("/")[0])
             _check_open(parent)
-            more = {measure: total.limit(measure) for measure in MEASURES}
-            if not self.grants(parent, more):
+            if not self.grants(parent, _taken(total)):
                 raise _corrupt(entry, "sets aside more than there was")
         account = Account(path=entry.account, total=total, parent=parent)
         self.accounts[entry.account] = account
@@ -400,6 +398,15 @@ def _rise(account: Account, cost: Loss, scope: Scope) -> dict[str, Fraction]:
         measure: account.costs[measure].rise(scope, amount)
         for measure, amount in measures_of(cost, account.total).items()
     }
+
+
+def _taken(total: Total) -> dict[str, Fraction]:
+    """Return what a child takes of its parent, in each measure.
+
+    It can be charged in no lane of which it takes nothing: such a lane grants nothing.
+    """
+    limits = ((measure, total.limit(measure)) for measure in MEASURES)
+    return {measure: limit for measure, limit in limits if limit}
 
 
 def _check_open(account: Account) -> None:

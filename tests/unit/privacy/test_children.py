@@ -312,6 +312,15 @@ def test_child_that_holds_more_rho_than_there_is_keeps_all_to_pure_releases() ->
         assert granted(each, pure("0.5"))
 
 
+def test_child_of_more_rho_than_there_is_is_refused_and_ends_no_lane() -> None:
+    budget = Accountant(epsilon=1, delta=1e-6)
+    with pytest.raises(BudgetExceededError, match=r"'default/a' costs rho=0\.1, but"):
+        budget.child("a", rho=0.1)  # the lane has 0.024, and a rho is paid there alone
+    assert budget.remaining.rho == budget.total.rho
+    assert granted(budget.child("a", rho=0.02), gaussian("0.02"))
+    assert granted(budget, gaussian("0.004"))
+
+
 def test_records_of_children_are_part_of_their_parents() -> None:
     budget = Accountant(epsilon=1, dataset="visits")
     daily = budget.child("daily", epsilon=0.5)
