@@ -103,7 +103,7 @@ def balance(shown: Standing, lane: Lane) -> str:
     if not lane.holds:
         if lane.measure == EPSILON and not shown.pure:
             return "over, since a release had Gaussian noise"
-        return "over: the releases so far cost more than it holds"
+        return "over: more than it holds was spent or set aside"
     if not lane.total:
         return "nothing of it was set aside here"
     symbol = "" if len(shown.lanes) > 1 else _symbol(shown, lane.measure)

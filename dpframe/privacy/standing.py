@@ -37,7 +37,8 @@ class Lane:
     aside : Fraction
         In children that are open, whether they spent it or not.
     holds : bool
-        Whether all releases so far are within this lane, in the whole budget.
+        Whether all that was spent or set aside is within this lane, in the whole
+        budget.
     """
 
     measure: str

@@ -100,7 +100,7 @@ def test_pure_releases_that_outgrow_the_other_lane_end_it_in_print() -> None:
     pay(budget, epsilon=0.9)
     assert lines(budget)[2:4] == [
         "  ε, pure noise only     spent 0.9 · remaining 0.1   ██████████████████░░ 90%",
-        "  ρ, Gaussian noise too  over: the releases so far cost more than it holds",
+        "  ρ, Gaussian noise too  over: more than it holds was spent or set aside",
     ]
 
 
@@ -180,7 +180,7 @@ def test_children_under_two_lanes_hold_a_part_of_both() -> None:
 def test_a_pure_charge_beyond_a_childs_own_epsilon_ends_that_lane_everywhere() -> None:
     budget = Accountant(epsilon=1, delta=1e-6)
     pay(budget.child("gauss", rho=0.005), epsilon=0.05)
-    assert "over: the releases so far cost more than it holds" in lines(budget)[2]
+    assert "over: more than it holds was spent or set aside" in lines(budget)[2]
 
 
 def test_parts_of_a_partition_print_what_they_added() -> None:
