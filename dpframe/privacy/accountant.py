@@ -326,7 +326,8 @@ class Accountant:
             In a ledger it is opened again as ``"dataset/name"``.
         epsilon : float, optional
             Its total ε. Where rhos add up it holds what one pure release of it costs
-            there, ``epsilon**2 / 2``.
+            there, ``epsilon**2 / 2``. With two lanes that may be more than the lane of
+            rhos has: while the child is open, all releases then have pure noise.
         rho : float, optional
             Instead: its total ρ.
         keys_delta : float, default 0
