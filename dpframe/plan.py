@@ -6,6 +6,7 @@ import html
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import polars as pl
@@ -114,8 +115,7 @@ class Plan:
     >>> plan = dpframe.plan.budget([count(rho=0.002), count(rho=0.002)])
     >>> plan
     Plan(2 releases, ρ=0.004, fits what is left)
-      count of rows  ρ=0.002  ± 31
-      count of rows  ρ=0.002  ± 31
+      2 × count of rows  ρ=0.002  ± 31
     A budget for them alone: Accountant(epsilon=0.381865, delta=1e-6)
     >>> round(float(plan.at(delta=1e-9)), 3)
     0.503
@@ -294,17 +294,22 @@ class Plan:
         return f"{count} release{'s'[: count - 1]}, {loss}, {fits} what is left"
 
     def _rows(self) -> list[tuple[str, ...]]:
+        """Return what is printed of the releases; equal ones in a row are counted."""
         rows = [
             tuple("" if cell is None else cell_text(cell) for cell in row.values())
             for row in self.table.to_dicts()
         ]
         if len({place for *_, place in rows}) == 1:
             rows = [row[:-1] for row in rows]
-        more = len(rows) - _SHOWN
-        if more <= 0:
-            return rows
-        blank = [""] * (len(rows[0]) - 1)
-        return [*rows[:_SHOWN], (f"… {more} more", *blank)]
+        counted = [(row, len([*equal])) for row, equal in groupby(rows)]
+        shown = [
+            (f"{count} × {title}" if count > 1 else title, *rest)
+            for (title, *rest), count in counted[:_SHOWN]
+        ]
+        more = sum(count for _, count in counted[_SHOWN:])
+        if not more:
+            return shown
+        return [*shown, (f"… {more} more", *[""] * (len(rows[0]) - 1))]
 
     def _advice(self) -> list[str]:
         if self.delta + _DELTA >= 1:

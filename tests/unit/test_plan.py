@@ -248,9 +248,11 @@ def test_a_plan_prints_its_releases_and_the_first_of_many() -> None:
             "charged_to": "default",
         }
     ]
-    many = dpframe.plan.budget([ask.count(epsilon=0.01)] * 50)
+    several = [ask.count(epsilon=n / 10_000) for n in range(101, 126)]
+    many = dpframe.plan.budget([each for each in several for _ in range(2)])
     assert len(repr(many).splitlines()) == 1 + 20 + 1 + 1
-    assert "… 30 more" in repr(many)
+    assert "  2 × count of rows  ε=0.0101  ± 297\n" in repr(many)
+    assert "… 10 more" in repr(many)
     assert len(many.table) == 50
 
 
