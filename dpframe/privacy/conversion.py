@@ -16,7 +16,18 @@ References
 from __future__ import annotations
 
 import math
-from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import (
+    MAX_EMAX,
+    MIN_EMIN,
+    ROUND_CEILING,
+    ROUND_FLOOR,
+    ROUND_HALF_EVEN,
+    Context,
+    Decimal,
+    DivisionByZero,
+    InvalidOperation,
+    Overflow,
+)
 from fractions import Fraction
 from functools import lru_cache, reduce
 from typing import TYPE_CHECKING, Final
@@ -24,8 +35,23 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+
+def _context(digits: int, rounding: str = ROUND_HALF_EVEN) -> Context:
+    """Return a context in which nothing is left to the defaults of the process."""
+    traps = [InvalidOperation, DivisionByZero, Overflow]
+    return Context(
+        prec=digits,
+        rounding=rounding,
+        Emin=MIN_EMIN,
+        Emax=MAX_EMAX,
+        clamp=0,
+        flags=[],
+        traps=traps,
+    )
+
+
 _DIGITS: Final = 60
-_NEAR: Final = Context(prec=_DIGITS, Emin=MIN_EMIN, Emax=MAX_EMAX)
+_NEAR: Final = _context(_DIGITS)
 _SLACK: Final = Decimal(10) ** -45
 """More than all roundings of `_NEAR` together, relative to the largest term."""
 
@@ -126,7 +152,7 @@ def _log_order(order: float) -> float:
 
 def _penalty_terms(above: Decimal, delta: Fraction) -> list[Decimal]:
     """Return the terms of the same sum in decimals, for ``a = 1 + above``."""
-    log_order = _NEAR.ln(_NEAR.add(above, 1))
+    log_order = _decimal_log(1 + Fraction(above))
     return [
         _NEAR.ln(above),
         _NEAR.minus(log_order),
@@ -140,8 +166,11 @@ def _minimum(
 ) -> Decimal:
     """Return an ``a - 1`` where a function is small: found in floats, then refined."""
 
+    def above(order: float) -> Decimal:
+        return Decimal(repr(_exp(order)))  # of few digits
+
     def at(order: float) -> Decimal:
-        return exactly(Decimal(_exp(order)))
+        return exactly(above(order))
 
     coarse = [-_WIDEST + step for step in range(int(2 * _WIDEST))]
     middle = min(coarse, key=roughly)
@@ -157,21 +186,22 @@ def _minimum(
             low, left, at_left = left, right, at_right
             right = low + _GOLDEN * (high - low)
             at_right = at(right)
-    return Decimal(_exp((low + high) / 2))
+    return above((low + high) / 2)
 
 
 def _total(terms: Sequence[Decimal], *, rounding: str) -> Fraction:
     """Add up decimals, and give what their rounding may have cost."""
     total = Fraction(0)
     for term in terms:
-        slack = Fraction(abs(term)) * Fraction(_SLACK) + Fraction(_SLACK)
+        slack = abs(Fraction(term)) * Fraction(_SLACK) + Fraction(_SLACK)
         total += Fraction(term) + (slack if rounding == ROUND_CEILING else -slack)
     return _rounded(total, rounding=rounding)
 
 
 def _rounded(number: Fraction, *, rounding: str) -> Fraction:
-    context = Context(prec=_REPORTED, rounding=rounding, Emin=MIN_EMIN, Emax=MAX_EMAX)
-    quotient = context.divide(Decimal(number.numerator), Decimal(number.denominator))
+    quotient = _context(_REPORTED, rounding).divide(
+        Decimal(number.numerator), Decimal(number.denominator)
+    )
     return Fraction(quotient)
 
 
@@ -180,9 +210,11 @@ def _decimal(number: Fraction) -> Decimal:
 
 
 def _decimal_log(number: Fraction) -> Decimal:
-    return _NEAR.subtract(
-        _NEAR.ln(Decimal(number.numerator)), _NEAR.ln(Decimal(number.denominator))
-    )
+    """Return a logarithm whose digits all count, also near 1 where it is small."""
+    lost = max(-_decimal(number - 1).adjusted(), 0)
+    context = _context(_DIGITS + lost)
+    ratio = context.divide(Decimal(number.numerator), Decimal(number.denominator))
+    return _NEAR.plus(context.ln(ratio))
 
 
 def _log(number: Fraction) -> float:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import math
-from decimal import Decimal, getcontext, localcontext
+from decimal import Context, Decimal, Inexact, getcontext, localcontext
 from fractions import Fraction
 from typing import Any
 
@@ -9,6 +9,7 @@ import pytest
 from scipy.stats import norm
 
 from dpframe.errors import ParameterError
+from dpframe.privacy import conversion
 from dpframe.privacy.conversion import epsilon_of, rho_within
 from dpframe.privacy.loss import Loss
 
@@ -55,6 +56,49 @@ def test_epsilon_is_never_below_what_its_order_gives() -> None:
                     low = left.limit_denominator(10**40)
             best = max(implied(rho, delta, 1 + low), Decimal(0))
             assert found >= Fraction(best) * (1 - Fraction(1, 10**25))
+
+
+@pytest.mark.parametrize("away", [10, 45, 58, 70, 300])
+@pytest.mark.parametrize("rho", [Fraction(1, 10**200), Fraction(200), Fraction(10**6)])
+def test_delta_that_is_almost_one_is_converted_with_all_its_digits(
+    rho: Fraction, away: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Checked with 800 digits at the order that was taken."""
+    taken: list[Decimal] = []
+    search = conversion._minimum  # noqa: SLF001 - which order it takes shows nowhere
+
+    def noted(*functions: Any) -> Decimal:
+        taken.append(search(*functions))
+        return taken[-1]
+
+    monkeypatch.setattr(conversion, "_minimum", noted)
+    delta = 1 - Fraction(1, 10**away)
+    for found, cap in (
+        (epsilon_of.__wrapped__(rho, delta), rho),
+        (rho, rho_within.__wrapped__(rho, delta)),
+    ):
+        order = 1 + Fraction(taken.pop())
+        with localcontext() as context:
+            context.prec = 800
+            rest, share, a = (
+                Decimal(x.numerator) / Decimal(x.denominator)
+                for x in (delta, cap, order)
+            )
+            inside = ((a - 1) / a).ln() * a - (a - 1).ln() - rest.ln()
+            assert found >= Fraction(a * share + inside / (a - 1))
+
+
+def test_conversions_do_not_hear_of_the_decimal_context_of_the_process() -> None:
+    expected = Fraction("3.53656184616896"), Fraction("0.0243559703595383")
+    odd = Context(prec=1, Emax=1, Emin=-1)
+    odd.traps = dict.fromkeys(odd.traps, True)
+    assert odd.traps[Inexact]
+    with localcontext(odd):
+        found = (
+            epsilon_of.__wrapped__(Fraction(1, 2), Fraction(1, 1000)),
+            rho_within.__wrapped__(Fraction(1), Fraction(1, 10**6)),
+        )
+    assert found == expected
 
 
 def gaussian_delta(rho: float, epsilon: float) -> float:
