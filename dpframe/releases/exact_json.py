@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import fields
+from decimal import Decimal
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -92,6 +93,8 @@ def to_json(value: Any) -> Any:
         return value
     if isinstance(value, (int, float, Fraction)):
         return _number_to_json(value)
+    if isinstance(value, Decimal):
+        return {"decimal": str(value)}
     if isinstance(value, Kind):
         return {"kind": value.name}
     if isinstance(value, pl.DataType):
@@ -186,6 +189,7 @@ def _plain(form: dict[str, Any], *, name: str, read: Callable[[str], Any]) -> An
 _READERS: Final[Mapping[str, Callable[[dict[str, Any]], Any]]] = {
     "int": partial(_plain, name="int", read=int),
     "float": partial(_plain, name="float", read=float),
+    "decimal": partial(_plain, name="decimal", read=Decimal),
     "fraction": partial(_plain, name="fraction", read=Fraction),
     "kind": partial(_plain, name="kind", read=Kind.__getitem__),
     "array": _array,

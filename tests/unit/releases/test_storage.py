@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -217,6 +218,19 @@ def test_a_release_with_gaussian_noise_comes_back_as_it_was_saved(
     again = load(release.save(tmp_path / "release"))
     same(release, again)
     assert "zero-concentrated" in again.guarantee
+
+
+@pytest.mark.parametrize("kind", ["scalar", "table"])
+def test_sums_of_decimals_come_back_as_they_were_saved(
+    tmp_path: Path, kind: str
+) -> None:
+    prices = pl.Series("x", ["1.50", "2.25"] * 20).cast(pl.Decimal(12, 2))
+    frame = pl.DataFrame({"x": prices, "g": ["a", "b"] * 20}).dp.attach(
+        dpframe.Accountant(epsilon=1)
+    )
+    asked = frame.dp if kind == "scalar" else frame.dp.group_by("g", keys=["a", "b"])
+    release = asked.sum("x", bounds=(Decimal(0), Decimal(9)), epsilon=1)
+    same(release, load(release.save(tmp_path / kind)))
 
 
 def test_an_existing_file_is_only_replaced_when_asked(
