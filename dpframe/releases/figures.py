@@ -38,6 +38,7 @@ INT64: Final = (-(2**63), 2**63 - 1)
 """The whole numbers that a column of a table holds."""
 
 _DAY: Final = 86_400
+_LONGEST: Final = dt.timedelta.max // dt.timedelta(seconds=1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -321,11 +322,14 @@ class Figures:
 
 
 def column_length(column: ColumnType, length: float) -> Any:
-    """Return a length of a column's number line as a number or a timedelta."""
-    if column.kind is Kind.DATE:
-        return dt.timedelta(seconds=length * _DAY)
+    """Return a length of a column's number line as a number or a timedelta.
+
+    The longest timedelta stands for all that are longer.
+    """
     if column.kind.is_temporal:
-        return dt.timedelta(seconds=length / PER_SECOND[column.time_unit])
+        whole = column.kind is Kind.DATE
+        seconds = length * _DAY if whole else length / PER_SECOND[column.time_unit]
+        return dt.timedelta(seconds=min(seconds, _LONGEST))
     if column.kind is Kind.DECIMAL:
         return length / 10**column.scale
     return length

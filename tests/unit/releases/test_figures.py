@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from fractions import Fraction
 
 import numpy as np
@@ -10,8 +11,9 @@ import pytest
 
 import dpframe
 from dpframe.noise import DiscreteLaplace
-from dpframe.releases.figures import COUNT, Figures, GridError
+from dpframe.releases.figures import COUNT, Figures, GridError, column_length
 from dpframe.testing import recording, seeded
+from dpframe.values import column_type
 
 
 def rounded(unit: Fraction) -> Figures:
@@ -38,6 +40,24 @@ def test_figures_on_a_whole_grid_need_no_rounding() -> None:
     figures = rounded(Fraction(1))
     width = float(figures.error.half_width(0.95, cells=1)[0])
     assert figures.accuracy(0.95, joint=False).tolist() == [width] * 3
+
+
+@pytest.mark.parametrize(
+    "dtype", [pl.Date(), pl.Datetime("ns"), pl.Datetime("ms"), pl.Duration("us")]
+)
+@pytest.mark.parametrize("length", [1e300, float("inf")])
+def test_a_length_that_no_timedelta_has_is_told_as_the_longest(
+    dtype: pl.DataType, length: float
+) -> None:
+    column = column_type("x", dtype)
+    assert dt.timedelta.max - column_length(column, length) < dt.timedelta(seconds=1)
+
+
+def test_the_spread_of_a_mean_of_dates_can_be_read_however_large_the_noise() -> None:
+    rows = pl.DataFrame({"day": [dt.date(2020, 1, 1)] * 14})
+    account = dpframe.Accountant(epsilon=1)
+    frame = rows.dp.attach(account).dp.bounds(day=(dt.date.min, dt.date.max))
+    assert frame.dp.mean("day", epsilon=1e-15).stddev > dt.timedelta(days=10**8)
 
 
 def test_correlations_of_a_column_that_hardly_varies_may_be_anything() -> None:
