@@ -29,6 +29,7 @@ from dpframe.errors import ParameterError, ParameterTypeError
 from dpframe.privacy.conversion import rho_within
 from dpframe.privacy.loss import (
     Loss,
+    decimal_text,
     exact_amount,
     exact_rational,
     exact_text,
@@ -133,10 +134,30 @@ class Total:
             }
         )
 
+    @property
+    def words(self) -> str:
+        """The total as a caller states it, without rounding and without what follows.
+
+        Where there is an epsilon, rho follows from it and the deltas.
+        """
+        stated = {
+            EPSILON: self.epsilon,
+            DELTA: self.delta,
+            RHO: self.rho if self.epsilon is None else None,
+            "keys_delta": self.keys_delta or None,
+        }
+        return ", ".join(f"{k}={_short(v)}" for k, v in stated.items() if v is not None)
+
     @classmethod
     def parsed(cls, text: str) -> Total:
         """Return the total that `exact` wrote."""
         return cls(**parse_amounts(text))
+
+
+def _short(amount: Fraction) -> str:
+    """Return a decimal where that is exact."""
+    text = decimal_text(amount)
+    return text if Fraction(text) == amount else str(amount)
 
 
 def measures_of(cost: Loss, total: Total) -> Mapping[str, Fraction]:

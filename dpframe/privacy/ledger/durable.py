@@ -129,9 +129,12 @@ class DurableStore(Store):
                 self._read(session, book, [] if anchor is None else [anchor])
             recorded = book.root.total
             if total is not None and total != recorded:
+                one, other = recorded.words, total.words
+                if one == other:
+                    one, other = recorded.exact, total.exact
                 msg = (
                     f"the budget {self._dataset!r} in {self.place} has a total of "
-                    f"{recorded.exact}, not {total.exact}."
+                    f"{one}, not {other}."
                 )
                 raise LedgerError(
                     msg,

@@ -26,7 +26,6 @@ from dpframe.privacy.ledger import postgres as module
 from dpframe.privacy.ledger.sqlite import SQLiteFile
 from dpframe.privacy.loss import Loss
 from dpframe.privacy.scope import ROOT, Partition
-from dpframe.privacy.total import Total
 
 if TYPE_CHECKING:
     from tests.unit.privacy.ledger.conftest import Ledger
@@ -74,18 +73,21 @@ def test_what_is_missing_is_made_only_where_that_is_asked_for(ledger: Ledger) ->
 
 def test_another_total_than_that_on_record_is_refused(ledger: Ledger) -> None:
     ledger.budget(3)
-    none = {"epsilon": None, "delta": None, "rho": None, "keys_delta": 0}
-    others: list[dict[str, Any]] = [
-        {"epsilon": 4},
-        {"rho": 3},
-        {"epsilon": 3, "delta": 1e-6},
-    ]
-    for other in others:
-        stated = Total.stated(**{**none, **other})
+    others: dict[str, dict[str, Any]] = {
+        "epsilon=4.": {"epsilon": 4},
+        "epsilon=1/3.": {"epsilon": Fraction(1, 3)},
+        "rho=3.": {"rho": 3},
+        "epsilon=3, delta=1e-6, keys_delta=5e-7.": {
+            "epsilon": 3,
+            "delta": 1e-6,
+            "keys_delta": 5e-7,
+        },
+    }
+    for words, other in others.items():
         for create in (True, False):
             with pytest.raises(LedgerError) as error:
                 Accountant(**other, ledger=ledger.address, create=create)
-            assert f"total of epsilon=3, not {stated.exact}" in str(error.value)
+            assert f"total of epsilon=3, not {words}\n" in str(error.value)
     assert ledger.open().total == Loss(epsilon=Fraction(3))
 
 
