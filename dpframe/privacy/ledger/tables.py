@@ -138,15 +138,21 @@ def budget_row(session: Session, dataset: str) -> BudgetRow | None:
     LedgerCorruptError
         If its record is there without it.
     """
+    found = _kept(session, dataset)
+    if found is None and entries(session, dataset, start=0):
+        # Another process may have made both since the first look, in one transaction.
+        found = _kept(session, dataset)
+        if found is None:
+            raise damaged(dataset, "has lost the row that says how full it is")
+    return found
+
+
+def _kept(session: Session, dataset: str) -> BudgetRow | None:
     rows = session.run(
         f'SELECT {_listed(_BUDGET)} FROM dpframe_budget WHERE "dataset" = :dataset',  # noqa: S608 - names from here
         {"dataset": dataset},
     )
-    if rows:
-        return BudgetRow(**_cells(_BUDGET, rows[0]))
-    if entries(session, dataset, start=0):
-        raise damaged(dataset, "has lost the row that says how full it is")
-    return None
+    return BudgetRow(**_cells(_BUDGET, rows[0])) if rows else None
 
 
 def entries(session: Session, dataset: str, *, start: int) -> list[Entry]:
