@@ -124,45 +124,54 @@ def test_without_the_rule_a_sequence_would_lose_more() -> None:
 
 # An analyst who looks at the answers: every outcome a branch, the worst of many plans.
 
-Cost = tuple[str, Fraction]
-CHOICES: tuple[Cost, ...] = (
-    ("pure", Fraction(3, 5)),
-    ("pure", Fraction(1, 5)),
-    ("gaussian", Fraction(1, 20)),
-    ("gaussian", Fraction(1, 60)),
+CHOICES = (
+    Loss(epsilon=Fraction(3, 5)),
+    Loss(epsilon=Fraction(1, 5)),
+    Loss(rho=Fraction(1, 20)),
+    Loss(rho=Fraction(1, 60)),
+)
+WITH_KEYS = (
+    *CHOICES,
+    Loss(epsilon=Fraction(1, 5), delta=Fraction(1, 50)),
+    Loss(epsilon=Fraction(3, 5), delta=Fraction(1, 100)),
 )
 
 
-def as_loss(cost: Cost) -> Loss:
-    kind, amount = cost
-    return Loss(epsilon=amount) if kind == "pure" else Loss(rho=amount)
-
-
 @cache
-def outcomes(cost: Cost) -> tuple[tuple[float, float], ...]:
-    """Return the chances of each outcome for two neighbors: some, so as to branch."""
-    kind, amount = cost
-    if kind == "pure":
-        up = 1 / (1 + math.exp(-float(amount)))
-        return ((up, 1 - up), (1 - up, up))
-    shift = math.sqrt(2 * float(amount))
-    cuts = np.array([-np.inf, -1.5, 0, 1, 2, np.inf])
-    chances = [np.diff(norm.cdf(cuts - shift)), np.diff(norm.cdf(cuts))]
-    return tuple(zip(*(c.tolist() for c in chances), strict=True))
+def outcomes(cost: Loss) -> tuple[tuple[float, float], ...]:
+    """Return the chances of each outcome for two neighbors: some, so as to branch.
+
+    A release with a delta says outright, with that chance, which of the two it is.
+    """
+    if cost.epsilon is None:
+        shift = math.sqrt(2 * float(cost.as_rho))
+        cuts = np.array([-np.inf, -1.5, 0, 1, 2, np.inf])
+        chances = [np.diff(norm.cdf(cuts - shift)), np.diff(norm.cdf(cuts))]
+        return tuple(zip(*(c.tolist() for c in chances), strict=True))
+    told = float(cost.delta or 0)
+    up = (1 - told) / (1 + math.exp(-float(cost.epsilon)))
+    down = 1 - told - up
+    certain = ((told, 0.0), (0.0, told)) if told else ()
+    return ((up, down), (down, up), *certain)
 
 
-def filter_of(epsilon: float, delta: float) -> Callable[[tuple[Cost, ...]], bool]:
+def filter_of(
+    epsilon: float, delta: float, keys: float = 0
+) -> Callable[[tuple[Loss, ...]], bool]:
     @cache
-    def allowed(costs: tuple[Cost, ...]) -> bool:
+    def allowed(costs: tuple[Loss, ...]) -> bool:
         """Tell whether the last of some charges is granted after the others."""
-        budget = Accountant(epsilon, delta)
-        return [granted(budget, as_loss(cost)) for cost in costs][-1]
+        budget = Accountant(epsilon, delta, keys_delta=keys)
+        return [granted(budget, cost) for cost in costs][-1]
 
     return allowed
 
 
 def worst_beyond(
-    epsilon: float, allowed: Callable[[tuple[Cost, ...]], bool], depth: int
+    epsilon: float,
+    allowed: Callable[[tuple[Loss, ...]], bool],
+    depth: int,
+    choices: tuple[Loss, ...] = CHOICES,
 ) -> float:
     """Return the largest hockey-stick over all ways to choose by earlier answers.
 
@@ -171,16 +180,17 @@ def worst_beyond(
     """
 
     @cache
-    def beyond(path: tuple[Cost, ...], level: float) -> float:
+    def beyond(path: tuple[Loss, ...], level: float) -> float:
         # With a share `level` of q per p so far, the mass of p beyond exp(epsilon) q.
         found = max(0.0, 1 - math.exp(epsilon) * level)
-        if len(path) == depth:
+        if len(path) == depth or level == 0:
             return found
-        for cost in CHOICES:
+        for cost in choices:
             if allowed((*path, cost)):
                 total = sum(
                     p * beyond((*path, cost), round(level * q / p, 9))
                     for p, q in outcomes(cost)
+                    if p
                 )
                 found = max(found, total)
         return found
@@ -202,11 +212,36 @@ def test_an_adaptive_analyst_beats_lanes_that_each_fill_up() -> None:
     cap = Accountant(epsilon, delta).total.rho
     assert cap is not None
 
-    def broken(costs: tuple[Cost, ...]) -> bool:
-        sums = {kind: sum(a for k, a in costs if k == kind) for kind, _ in CHOICES}
-        return sums["pure"] <= epsilon and sums["gaussian"] <= cap
+    def broken(costs: tuple[Loss, ...]) -> bool:
+        spent = sum(c.epsilon for c in costs if c.epsilon is not None)
+        return spent <= epsilon and sum(c.rho for c in costs if c.rho) <= cap
 
     assert worst_beyond(epsilon, broken, depth=4) > delta
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "keys"),
+    [(1.2, 0.05, 0.04), (0.8, 0.1, 0.02), (1.2, 0.03, 0.02), (0.6, 0.06, 0.05)],
+)
+def test_no_adaptive_analyst_who_finds_keys_gets_beyond_epsilon_and_delta(
+    epsilon: float, delta: float, keys: float
+) -> None:
+    allowed = filter_of(epsilon, delta, keys)
+    worst = worst_beyond(epsilon, allowed, depth=4, choices=WITH_KEYS)
+    assert keys / 2 < worst <= delta
+
+
+def test_an_adaptive_analyst_beats_keys_whose_delta_is_not_taken_off() -> None:
+    """The control: the same delta for keys and for the conversion of rhos."""
+    epsilon, delta, keys = 1.2, 0.041, 0.04
+    beside, within = filter_of(epsilon, delta), filter_of(epsilon, delta, keys)
+
+    def broken(costs: tuple[Loss, ...]) -> bool:
+        plain = tuple(Loss(epsilon=c.epsilon, rho=c.rho) for c in costs)
+        return beside(plain) and sum(c.delta or 0 for c in costs) <= keys
+
+    assert worst_beyond(epsilon, broken, depth=4, choices=WITH_KEYS) > delta
+    assert worst_beyond(epsilon, within, depth=4, choices=WITH_KEYS) <= delta
 
 
 # Which lane a charge is in
