@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from dpframe.privacy.loss import Loss
+from dpframe.table import cell_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -130,7 +131,7 @@ class Provenance:
         lines = [
             f"{self.mechanism}({', '.join(filter(None, [columns, given]))})",
             f"privacy unit: {', '.join([unit, *shown])}",
-            f"cost: {self.cost}, charged to {self.scope}",
+            f"cost: {self.cost}, charged to {cell_text(self.scope)}",
             *(f"step {place}: {step}" for place, step in enumerate(self.steps, 1)),
             self.guarantee,
         ]

@@ -13,6 +13,7 @@ from dpframe.errors import (
 )
 from dpframe.privacy.loss import decimal_text
 from dpframe.privacy.scope import ROOT
+from dpframe.table import cell_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -67,7 +68,7 @@ def _steps_text(state: State) -> str:
 def _headline(state: State, host: str) -> str:
     parts = ["PrivateFrame", host, _unit_text(state)]
     if state.scope != ROOT:
-        parts.append(f"part {state.scope.name}")
+        parts.append(f"part {cell_text(state.scope.name)}")
     return " · ".join([*parts, _left_text(state)])
 
 

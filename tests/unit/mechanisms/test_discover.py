@@ -407,6 +407,16 @@ def test_a_release_of_keys_makes_parts(host: Any) -> None:
     assert list(parts) == ["a", "b"]
 
 
+def test_a_part_that_is_named_by_a_key_is_told_on_one_line(host: Any) -> None:
+    private = attached(host, {"g": ["a\n\x1b[31mb"] * 100})
+    (part,) = private.dp.partition(
+        "g", keys=private.dp.discover_keys("g", **LOSS)
+    ).values()
+    for text in (repr(part), str(part.dp.count(epsilon=1).provenance)):
+        assert "g=a\\n\\x1b[31mb" in text
+        assert "\x1b" not in text
+
+
 def test_means_by_keys_that_were_found(host: Any) -> None:
     data = {
         "u": [*range(400)],
