@@ -247,10 +247,10 @@ def test_parts_of_a_partition_are_charged_for_the_largest(
         other.part("b"),
         ROOT,
     ]
-    work = [(ledger.address, scopes, n, 8) for n in range(PROCESSES)]
+    work = [(ledger.address, scopes, n, 12) for n in range(PROCESSES)]
     counts = in_processes("fork", adaptive, work)
     found = ledger.afresh()
-    assert len(charges(found)) == sum(counts) > 8
+    assert len(charges(found)) == sum(counts) > 20
     expected = _cost(found, most={"outer": most})
     assert found.spent.epsilon == budget.spent.epsilon == expected <= 1
     assert paid(found) == expected
