@@ -146,7 +146,8 @@ class Book:
 
     def spent(self, account: Account) -> Loss:
         """Return what an account has spent or set aside."""
-        return self._loss({m: account.used(m) for m in MEASURES}, account.total)
+        used = {measure: account.used(measure) for measure in MEASURES}
+        return self._loss(used, account.total, either=False)
 
     def room(self, account: Account, scope: Scope) -> Loss:
         """Return the most that a release in a scope could cost now, in each measure.
@@ -166,9 +167,11 @@ class Book:
         for lane in (EPSILON, RHO):
             if not self._lane_holds(lane, at=account, more=Fraction(0)):
                 del room[lane]
-        return self._loss(room, account.total)
+        return self._loss(room, account.total, either=True)
 
-    def _loss(self, amounts: Mapping[str, Fraction], total: Total) -> Loss:
+    def _loss(
+        self, amounts: Mapping[str, Fraction], total: Total, *, either: bool
+    ) -> Loss:
         shown = {
             lane: amounts[lane]
             for lane in total.lanes
@@ -176,7 +179,7 @@ class Book:
         }
         if total.delta is not None:
             shown[DELTA] = amounts[DELTA]
-        return Loss(**shown)
+        return Loss(**shown, either=either)
 
     def _lane_holds(self, lane: str, *, at: Account, more: Fraction) -> bool:
         if lane not in self.root.total.lanes or (lane == EPSILON and not self.pure):

@@ -7,7 +7,7 @@ towards more loss, text that stands for what remains towards less.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
@@ -127,6 +127,9 @@ class Loss:
     ----------
     epsilon, delta, rho : Fraction, optional
         Unitless, not negative. At least one of `epsilon` and `rho` is tracked.
+    either : bool, default False
+        Whether the epsilon and the rho are limits of two lanes, of which only one is
+        kept: those of a budget, as against both of what was spent.
 
     Privacy
     -------
@@ -143,6 +146,7 @@ class Loss:
     epsilon: Fraction | None = None
     delta: Fraction | None = None
     rho: Fraction | None = None
+    either: bool = field(default=False, repr=False, compare=False, kw_only=True)
 
     def __post_init__(self) -> None:
         if self.epsilon is None and self.rho is None:
@@ -168,7 +172,8 @@ class Loss:
         if ours.keys() != theirs.keys():
             msg = f"losses of different kinds do not add up: {self} and {other}."
             raise ParameterError(msg)
-        return Loss(**{name: ours[name] + theirs[name] for name in ours})
+        both = {name: ours[name] + theirs[name] for name in ours}
+        return Loss(**both, either=self.either or other.either)
 
     def __float__(self) -> float:
         return float(next(v for v in (self.epsilon, self.rho) if v is not None))
@@ -188,7 +193,7 @@ class Loss:
     @classmethod
     def parsed(cls, text: str) -> Loss:
         """Return the loss that `exact` wrote."""
-        return cls(**parse_amounts(text))
+        return cls(**parse_amounts(text), either=False)
 
     @property
     def as_rho(self) -> Fraction:
@@ -212,7 +217,8 @@ class Loss:
         >>> Loss(rho=Fraction(1, 2)).share(Fraction(1, 3)).exact
         'rho=1/6'
         """
-        return Loss(**{name: value * part for name, value in self._tracked().items()})
+        parts = {name: value * part for name, value in self._tracked().items()}
+        return Loss(**parts, either=self.either)
 
     def at(self, *, delta: Amount) -> Loss:
         """Return an ``(epsilon, delta)`` that this loss implies.
@@ -237,7 +243,7 @@ class Loss:
         ------
         ParameterError
             If `delta` is out of range, or what the loss itself fails with leaves
-            nothing of it.
+            nothing of it; for the limits of two lanes, which nothing converts.
 
         References
         ----------
@@ -253,6 +259,10 @@ class Loss:
         if given >= 1:
             msg = f"delta must be less than 1, not {decimal_text(given)}."
             raise ParameterError(msg)
+        if self.either and self.epsilon is not None and self.rho is not None:
+            msg = "a budget with two lanes keeps its epsilon or its rho, not both."
+            hint = "read .total.epsilon and .total.delta, or convert .spent."
+            raise ParameterError(msg, hint=hint)
         rest = given - (self.delta or 0)
         if rest < 0 or (rest == 0 and self.epsilon is None):
             msg = f"a loss of {self} says nothing about a delta this small."
@@ -287,7 +297,7 @@ def stated_loss(*, epsilon: object, rho: object, allow_weak: object) -> Loss:
         raise ParameterError(
             msg, hint=f"pass {name}={limit} or less, or allow_weak=True if it is meant."
         )
-    return Loss(**{name: amount})
+    return Loss(**{name: amount}, either=False)
 
 
 def requested_loss(

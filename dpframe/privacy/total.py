@@ -120,7 +120,7 @@ class Total:
     @property
     def loss(self) -> Loss:
         """The total as a loss."""
-        return Loss(epsilon=self.epsilon, delta=self.delta, rho=self.rho)
+        return Loss(epsilon=self.epsilon, delta=self.delta, rho=self.rho, either=True)
 
     @property
     def exact(self) -> str:

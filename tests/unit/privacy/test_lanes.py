@@ -301,6 +301,20 @@ def test_fifty_counts_have_room_for_half_the_noise_of_pure_ones() -> None:
     assert not granted(budget, Loss(rho=share))
 
 
+def test_limits_of_two_lanes_are_not_converted_as_if_both_were_kept() -> None:
+    """A pure release of epsilon 1 is (1, 0.01)-DP, and for no much smaller epsilon."""
+    budget = Accountant(epsilon=1, delta=1e-6)
+    for limits in (budget.total, budget.remaining, budget.remaining.share(Fraction(1))):
+        with pytest.raises(ParameterError, match="its epsilon or its rho, not both"):
+            limits.at(delta=1e-2)
+    assert granted(budget, pure(1))
+    spent = budget.spent.at(delta=1e-2)
+    assert spent.epsilon == 1
+    assert exact_delta([pure(1)], 0.9) > 1e-2
+    assert granted(single := Accountant(rho=0.5), gaussian("0.1"))
+    assert single.remaining.at(delta=1e-6).epsilon is not None
+
+
 # Which noise an epsilon buys
 
 
