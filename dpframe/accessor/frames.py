@@ -215,6 +215,10 @@ class FrameMethods(Runner[N], Generic[F, N]):
         if not isinstance(axis, KeyAxis):  # bins alone make another axis
             msg = "partition takes keys."
             raise ParameterError(msg)
+        if len(set(axis.keys)) < axis.size:  # of an hour that a clock shows twice
+            msg = f"keys of {column!r} hold two instants that Python takes for equal."
+            hint = 'give the column a zone without summer time in a step first: "UTC".'
+            raise ParameterError(msg, hint=hint)
         units = unit_contribution(self._frame, Per.UNITS, cells=axis.size)
         state = self.state
         partition = Partition(scope=state.scope, most=units.limit)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import random
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
 
 import pandas as pd
 import polars as pl
@@ -213,6 +215,19 @@ def test_a_column_of_nothing_but_missing_values_has_empty_parts(host: Host) -> N
         "ward", keys=KEYS
     )
     assert counts(parts) == [0, 0, 0]
+
+
+def test_the_hour_that_a_clock_shows_twice_loses_no_part() -> None:
+    paris = ZoneInfo("Europe/Paris")
+    first = dt.datetime(2020, 10, 25, 2, 30, tzinfo=paris)
+    keys = [first, first.replace(fold=1)]
+    data = pl.DataFrame({"t": pl.Series(keys, dtype=pl.Datetime("us", "Europe/Paris"))})
+    frame = data.dp.attach(dpframe.Accountant(epsilon=1))
+    with pytest.raises(dpframe.ParameterError, match="takes for equal"):
+        frame.dp.partition("t", keys=keys)
+    in_utc = frame.with_columns(t=pl.col("t").dt.convert_time_zone("UTC"))
+    keys = [key.astimezone(dt.UTC) for key in keys]
+    assert counts(in_utc.dp.partition("t", keys=keys)) == [1, 1]
 
 
 @pytest.mark.parametrize("name", ["*", "^w.*$", "x"])
