@@ -209,14 +209,15 @@ class Plan:
             book.read(entry)
         return True
 
-    def accountant(self, *, delta: Amount = _DELTA) -> str:
+    def accountant(self, *, delta: Amount | None = None) -> str:
         """Return the line that opens a budget which pays for all of them, and no more.
 
         Parameters
         ----------
-        delta : float, default 1e-6
+        delta : float, optional
             Where Gaussian noise is planned: the failure probability δ that is
-            converted; what the releases spend themselves comes on top.
+            converted; what the releases spend themselves comes on top. Default: the
+            least that is converted in the budgets of the frames, or 1e-6.
 
         Raises
         ------
@@ -232,7 +233,8 @@ class Plan:
         elif all(account.lanes == (RHO,) for account in accounts):
             amounts["rho"] = self.rho
         else:
-            whole = Fraction(decimal_text(exact_amount(delta, what="delta") + keys))
+            wanted = self._converted() if delta is None else delta
+            whole = Fraction(decimal_text(exact_amount(wanted, what="delta") + keys))
         if whole >= 1:
             msg = f"the deltas add up to {decimal_text(whole)}, which is not below 1."
             raise ParameterError(msg, hint="plan with smaller deltas.")
@@ -243,6 +245,12 @@ class Plan:
         amounts["keys_delta"] = keys
         stated = [f"{name}={decimal_text(v)}" for name, v in amounts.items() if v]
         return f"Accountant({', '.join(stated)})"
+
+    def _converted(self) -> Fraction:
+        """Return the delta that the frames' own budgets convert."""
+        budgets = {preview.frame.private_state.accountant for preview in self.previews}
+        deltas = [(budget.total.delta or 0) - budget.keys_delta for budget in budgets]
+        return min((delta for delta in deltas if delta > 0), default=_DELTA)
 
     def _enough(self, delta: Fraction) -> Fraction:
         """Return an epsilon of few digits whose largest rho is that of all."""
@@ -312,7 +320,7 @@ class Plan:
         return [*shown, (f"… {more} more", *[""] * (len(rows[0]) - 1))]
 
     def _advice(self) -> list[str]:
-        if self.delta + _DELTA >= 1:
+        if self.delta + self._converted() >= 1:
             return []
         return [f"A budget for them alone: {self.accountant()}"]
 

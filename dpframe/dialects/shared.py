@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from decimal import ROUND_FLOOR
+from decimal import ROUND_CEILING, ROUND_FLOOR
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from dpframe.errors import (
@@ -76,7 +76,8 @@ def _left_text(state: State) -> str:
     """Return what is left where the frame is charged, in each lane that holds."""
     total, left = state.accountant.total, state.accountant.room(state.scope)
     lanes = [
-        f"{decimal_text(rest, ROUND_FLOOR)} of {symbol} {decimal_text(whole)}"
+        f"{decimal_text(rest, ROUND_FLOOR)} of {symbol} "
+        f"{decimal_text(whole, ROUND_FLOOR if rest == whole else ROUND_CEILING)}"
         for symbol, whole, rest in (
             ("ε", total.epsilon, left.epsilon),
             ("ρ", total.rho, left.rho),

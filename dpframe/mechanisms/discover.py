@@ -73,6 +73,8 @@ def discover_keys(
     if not state.accountant.keys_delta:
         msg = "keys are found with a delta, and this budget has none set aside for it."
         hint = "open one with Accountant(epsilon=..., delta=..., keys_delta=...)."
+        if "/" in state.accountant.path:
+            hint = "give the child a part of it: .child(..., keys_delta=...)."
         raise ParameterError(msg, hint=hint)
     contribution = value_contribution(frame, names)
     selection = Selection(

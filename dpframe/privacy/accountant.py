@@ -158,7 +158,8 @@ class Accountant:
                 anchor=anchor,
                 unsafe_network_fs=unsafe_network_fs,
             )
-        self._store, self._path, self._total = store, name, total
+        self._store, self._path = store, name
+        self._total = self._view(lambda _book, account: account.total)
 
     @classmethod
     def open(

@@ -52,6 +52,17 @@ def test_pure_releases_add_up_exactly() -> None:
     assert (budget.spent.epsilon, len(budget.events)) == (0, 0)
 
 
+def test_advice_converts_the_delta_of_the_budget_that_was_planned_with() -> None:
+    budget = Accountant(epsilon=1, delta=1e-6, keys_delta=4e-7)
+    plan = dpframe.plan.budget([attached(budget).dp.preview.count(rho=0.01)])
+    assert plan.accountant().endswith("delta=6e-7)")
+    assert plan.accountant(delta=1e-8).endswith("delta=1e-8)")
+    plan = dpframe.plan.budget(
+        [attached(budget.child("a", rho=0.01)).dp.preview.count(rho=0.01)]
+    )
+    assert plan.accountant().endswith("delta=1e-6)")
+
+
 def test_losses_found_for_an_error_add_up_as_they_are() -> None:
     ask = attached(Accountant(epsilon=100)).dp.preview
     previews = [ask.count(within=10), ask.sum("x", within=20)]

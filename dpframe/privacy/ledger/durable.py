@@ -7,7 +7,7 @@ when its transaction has reached the disk.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import RLock
 from typing import TYPE_CHECKING, TypeVar, final
 
@@ -128,6 +128,9 @@ class DurableStore(Store):
                 book = Book()
                 self._read(session, book, [] if anchor is None else [anchor])
             recorded = book.root.total
+            if total is not None and total.epsilon is not None:
+                # Its rho was converted when it was made, maybe less tightly.
+                total = replace(total, rho=recorded.rho)
             if total is not None and total != recorded:
                 one, other = recorded.words, total.words
                 if one == other:

@@ -50,6 +50,11 @@ def test_a_private_frame_says_what_is_left_in_each_lane_that_holds(
     assert headline(budget) == left
 
 
+def test_an_untouched_budget_has_all_of_itself_left() -> None:
+    budget = dpframe.Accountant(epsilon=1, delta=1e-6)
+    assert headline(budget) == "1 of ε 1 or 0.0243559 of ρ 0.0243559 left"
+
+
 def test_a_child_that_holds_nothing_of_a_lane_does_not_name_it() -> None:
     child = dpframe.Accountant(epsilon=1, delta=1e-6).child("gauss", rho=0.01)
     assert headline(child) == "0.01 of ρ 0.01 left"

@@ -681,6 +681,10 @@ def test_a_budget_without_a_delta_for_keys_is_told_how_to_be_opened(
         with pytest.raises(ParameterError, match=r"keys_delta=\.\.\."):
             space.discover_keys("g", **LOSS)
     assert len(account.events) == 0
+    child = account.child("a", epsilon=1)
+    private = host.attached(repeated(a=9), budget=child)
+    with pytest.raises(ParameterError, match=r"child\(\.\.\., keys_delta=\.\.\.\)"):
+        private.dp.discover_keys("g", **LOSS)
 
 
 @pytest.mark.usefixtures("nothing_is_read")

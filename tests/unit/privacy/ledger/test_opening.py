@@ -91,11 +91,27 @@ def test_another_total_than_that_on_record_is_refused(ledger: Ledger) -> None:
     assert ledger.open().total == Loss(epsilon=Fraction(3))
 
 
+def test_budget_is_the_same_where_deltas_are_converted_more_tightly_since(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its rho is on record: what was granted by it stays as it was granted."""
+    budget = ledger.budget(epsilon=1, delta=1e-6)
+    recorded = budget.total
+    monkeypatch.setattr("dpframe.privacy.total.rho_within", lambda *_: Fraction(1, 40))
+    assert Accountant(epsilon=1, delta=1e-6).total.rho == Fraction(1, 40)
+    again = ledger.budget(epsilon=1, delta=1e-6)
+    assert again == budget
+    assert again.total == recorded
+    for other in ({"epsilon": 1, "delta": 1e-7}, {"epsilon": 1}, {"rho": 1}):
+        with pytest.raises(LedgerError, match="has a total of"):
+            ledger.budget(**other)
+
+
 @pytest.mark.parametrize("start", STARTS)
 def test_processes_that_make_one_ledger_at_once_make_one_budget(
     ledger: Ledger, start: str
 ) -> None:
-    first = set(in_processes(start, created, [(ledger.address, 1)] * 3))
+    first = set(in_processes(start, created, [(ledger.address, 1)] * 2))
     assert first == {ledger.open().anchor}
     assert len(ledger.sql("SELECT * FROM dpframe_budget")) == 1
     if ledger.is_file:
