@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _SPARE = 40  # digits for squares, subtractions and rounding
-_SLACK = Decimal(1).scaleb(-DIGITS)
-_FINE = Decimal(1).scaleb(-DIGITS - 15)
+_SLACK = Decimal((0, (1,), -DIGITS))
+_FINE = Decimal((0, (1,), -DIGITS - 15))
 _SMOOTH = 256  # sigma2 from which on f is smooth
 _STEEP = 4  # f falls fast, and few terms matter, beyond sigma2 / 4
 _FAR = 10**6  # exponents beyond it are held at it: no float is that small

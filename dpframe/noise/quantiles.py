@@ -22,7 +22,8 @@ def as_decimal(number: Fraction, arithmetic: Context) -> Decimal:
 def rounded_up(value: Decimal) -> float:
     """Give the least float that is not below `value`."""
     nearest = float(value)
-    return nearest if Decimal(nearest) >= value else math.nextafter(nearest, math.inf)
+    exact = Decimal.from_float(nearest)  # noqa: FURB164 - a context may trap the other
+    return nearest if exact >= value else math.nextafter(nearest, math.inf)
 
 
 def miss_per_cell(confidence: float, cells: int) -> Decimal:

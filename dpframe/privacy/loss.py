@@ -102,7 +102,7 @@ def decimal_text(amount: Fraction, rounding: str = ROUND_CEILING) -> str:
     >>> decimal_text(Fraction(3, 10)), decimal_text(Fraction(1, 3))
     ('0.3', '0.333334')
     """
-    context = Context(prec=6, rounding=rounding)
+    context = Context(prec=6, rounding=rounding, traps=[])
     quotient = context.divide(Decimal(amount.numerator), Decimal(amount.denominator))
     digits = quotient.normalize(context)
     return f"{digits:f}" if -5 <= digits.adjusted() < 16 else f"{digits:e}"  # noqa: PLR2004 - where Python's floats switch, too

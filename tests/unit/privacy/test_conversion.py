@@ -9,6 +9,7 @@ import pytest
 from scipy.stats import norm
 
 from dpframe.errors import ParameterError
+from dpframe.noise import DiscreteGaussian
 from dpframe.privacy import conversion
 from dpframe.privacy.conversion import epsilon_of, rho_within
 from dpframe.privacy.loss import Loss
@@ -99,6 +100,16 @@ def test_conversions_do_not_hear_of_the_decimal_context_of_the_process() -> None
             rho_within.__wrapped__(Fraction(1), Fraction(1, 10**6)),
         )
     assert found == expected
+
+
+def test_gaussian_noise_is_planned_and_told_whatever_decimals_are_trapped() -> None:
+    """A trap that springs in a release would cost its charge and give no answer."""
+    odd = Context(prec=1, Emax=1, Emin=-1)
+    odd.traps = dict.fromkeys(odd.traps, True)
+    plain = DiscreteGaussian(sigma2=Fraction(22, 7)).scale
+    with localcontext(odd):
+        assert DiscreteGaussian(sigma2=Fraction(22, 7)).scale == plain
+        assert str(Loss(rho=Fraction(1, 3))) == "ρ=0.333334"
 
 
 def gaussian_delta(rho: float, epsilon: float) -> float:
