@@ -9,14 +9,14 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from threading import Lock
+from threading import Lock, RLock
 from typing import TYPE_CHECKING, TypeVar, final
 
 from dpframe.errors import LedgerError
 from dpframe.privacy.book import Book
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from dpframe.privacy.entries import Entry
 
@@ -84,12 +84,13 @@ class Store(ABC):
 class MemoryStore(Store):
     """A record in this process's memory, lost with it."""
 
-    __slots__ = ("_book", "_lock", "_pid", "_rows")
+    __slots__ = ("_book", "_lock", "_pid", "_rows", "_turn")
 
     def __init__(self) -> None:
         self._rows: list[Entry] = []
         self._book: Book | None = Book()
-        self._lock = Lock()
+        self._turn = RLock()  # one thread at a time
+        self._lock = Lock()  # held within a turn: then a signal handler came between
         self._pid = os.getpid()
 
     @property
@@ -105,8 +106,11 @@ class MemoryStore(Store):
         """Return what a function reads off the record; in a forked child, its copy."""
         if os.getpid() != self._pid:  # the lock may be held by a thread left behind
             return look(self._reread())
-        with self._lock:
-            return look(self._current())
+        with self._turn:
+            if self._lock.locked():
+                return look(self._reread())
+            with self._lock:
+                return look(self._current())
 
     def add(
         self,
@@ -118,7 +122,8 @@ class MemoryStore(Store):
         Raises
         ------
         LedgerError
-            In a forked child, whose copy of the budget would be spent twice.
+            In a forked child, whose copy of the budget would be spent twice; in a
+            signal handler that came in the middle of another use of the budget.
         """
         if os.getpid() != self._pid:
             msg = (
@@ -128,18 +133,28 @@ class MemoryStore(Store):
             )
             hint = "charge in the parent, or give several processes a ledger: "
             raise LedgerError(msg, hint=f'{hint}Accountant(..., ledger="budget.db").')
-        with self._lock:
-            book = self._current()
-            rows: list[Entry] = []
-            for write in writes:
-                entry = write(book)
-                if entry is None:
-                    continue
-                self._book = None  # it may be left halfway: then all rows are reread
-                book.read(entry)
-                rows.append(entry)
-            self._rows.extend(rows)
-            self._book = book
+        with self._turn:
+            if self._lock.locked():
+                msg = (
+                    "this budget is being charged or read, and a signal handler came "
+                    "in between.\nNothing was released and nothing was spent."
+                )
+                raise LedgerError(msg, hint="charge outside of signal handlers.")
+            with self._lock:
+                self._write(writes)
+
+    def _write(self, writes: Iterable[Callable[[Book], Entry | None]]) -> None:
+        book = self._current()
+        rows: list[Entry] = []
+        for write in writes:
+            entry = write(book)
+            if entry is None:
+                continue
+            self._book = None  # it may be left halfway: then all rows are reread
+            book.read(entry)
+            rows.append(entry)
+        self._rows.extend(rows)
+        self._book = book
 
     def entries(self) -> Sequence[Entry]:
         """Return all rows."""

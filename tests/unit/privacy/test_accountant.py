@@ -347,7 +347,11 @@ def test_without_the_lock_threads_trip_over_each_other(
 
         def __exit__(self, *_: object) -> None: ...
 
+        def locked(self) -> bool:
+            return False
+
     monkeypatch.setattr(store, "Lock", Open)
+    monkeypatch.setattr(store, "RLock", Open)
     budget = Accountant(1)
     together = threading.Barrier(4, timeout=10)
     checked = Book.charge
@@ -363,6 +367,31 @@ def test_without_the_lock_threads_trip_over_each_other(
     errors = [type(outcome.exception()) for outcome in outcomes]
     assert LedgerCorruptError in errors
     assert budget.spent.epsilon == 1
+
+
+def test_signal_handler_in_the_middle_of_a_charge_may_look_and_not_charge(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It runs in the thread that it interrupts, which holds the budget."""
+    budget = Accountant(1)
+    seen: list[object] = []
+    checked = Book.read
+
+    def handled(book: Any, entry: Any) -> None:
+        checked(book, entry)
+        if entry.state == "charged" and not seen:
+            seen.append(budget.remaining)
+            with pytest.raises(LedgerError, match="a signal handler came"):
+                pay(budget, 0.25)
+
+    monkeypatch.setattr(Book, "read", handled)
+    caller = threading.Thread(target=pay, args=(budget, 0.5), daemon=True)
+    caller.start()
+    caller.join(timeout=20)
+    assert not caller.is_alive()
+    assert seen == [Loss(epsilon=Fraction(1))]  # as it stood before the charge
+    assert budget.spent.epsilon == Fraction(1, 2)
+    assert [row["charged"] for row in budget.events.to_dicts()] == ["epsilon=1/2"]
 
 
 @pytest.mark.parametrize("release", [False, True])
@@ -404,7 +433,7 @@ def _interrupt(act: Callable[[], object], *, at: int) -> bool:
         if frame.f_code.co_filename not in modules:
             return None
         line = linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip()
-        if what == "line" and line != "with self._lock:":
+        if what == "line" and not line.startswith("with self._"):
             lines += 1
             if lines == at:
                 raise KeyboardInterrupt
