@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
+
+from dpframe.errors import LedgerError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -13,14 +16,47 @@ BUSY_SECONDS: Final = 30
 """How long a writer waits for another one before it gives up."""
 
 
-class Session(Protocol):
-    """An open transaction."""
+class Session(ABC):
+    """An open transaction; it is of no use in a child that was forked in it."""
+
+    def __init__(self) -> None:
+        self._process = os.getpid()
+
+    @property
+    def is_left_behind(self) -> bool:
+        """Whether a signal handler forked in the middle, and this is the child."""
+        return os.getpid() != self._process
 
     def run(
         self, statement: str, values: Mapping[str, object] | None = None
     ) -> Sequence[Sequence[object]]:
-        """Run a statement with named values, and return its rows."""
-        ...
+        """Run a statement with named values, and return its rows.
+
+        Raises
+        ------
+        LedgerError
+            If the transaction is the parent's.
+        """
+        if self.is_left_behind:
+            msg = (
+                "this process was forked in the middle of a charge, which is its "
+                "parent's.\nNothing was released and nothing was spent here."
+            )
+            raise LedgerError(msg, hint="charge again.")
+        return self.rows_of(statement, values or {})
+
+    @abstractmethod
+    def rows_of(
+        self, statement: str, values: Mapping[str, object]
+    ) -> Sequence[Sequence[object]]:
+        """Run a statement on the connection."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Roll back what was not committed, and let the connection go.
+
+        In a forked child it is kept, unused: it is the parent's to end.
+        """
 
 
 class Database(ABC):

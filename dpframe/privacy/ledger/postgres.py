@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Final, final
 from weakref import finalize
 
@@ -44,21 +44,34 @@ _WORDS: Final = {
 }
 _BUSY: Final = {"55P03", "40P01", "40001"}  # no lock in time, deadlock, raced
 _MISSING: Final = "42P01"
-_INHERITED: Final[list[sqlalchemy.Engine]] = []
+_INHERITED: Final[list[sqlalchemy.Engine | sqlalchemy.Connection]] = []
 
 
-class ServerSession:
+@final
+class ServerSession(database.Session):
     """A transaction of one connection."""
 
-    def __init__(self, connection: sqlalchemy.Connection) -> None:
-        self._connection = connection
+    def __init__(self, engine: sqlalchemy.Engine) -> None:
+        super().__init__()
+        self._engine = engine
+        self._connection: sqlalchemy.Connection | None = None  # until it is needed
 
-    def run(
-        self, statement: str, values: Mapping[str, object] | None = None
+    def rows_of(
+        self, statement: str, values: Mapping[str, object]
     ) -> Sequence[Sequence[object]]:
         """Run a statement and return its rows."""
-        result = self._connection.execute(sqlalchemy.text(statement), values or {})
+        if self._connection is None:
+            self._connection = self._engine.connect()
+        result = self._connection.execute(sqlalchemy.text(statement), values)
         return [tuple(row) for row in result] if result.returns_rows else []
+
+    def close(self) -> None:
+        """Roll back what was not committed, and give the connection back."""
+        if self._connection is not None:
+            if self.is_left_behind:
+                _INHERITED.append(self._connection)
+            else:
+                self._connection.close()
 
 
 @final
@@ -143,10 +156,10 @@ class PostgresDatabase(database.Database):
     def _transaction(self) -> Generator[ServerSession]:
         ends = False
         try:
-            with self._connected().connect() as connection:  # else rolled back
-                yield ServerSession(connection)
+            with closing(ServerSession(self._connected())) as session:
+                yield session
                 ends = True
-                connection.commit()
+                session.run("COMMIT")
         except SQLAlchemyError as error:
             failed = error
         else:
@@ -159,7 +172,7 @@ class PostgresDatabase(database.Database):
                 self._url,
                 isolation_level="READ COMMITTED",
                 pool_size=1,
-                max_overflow=0,
+                max_overflow=-1,  # one that an interrupt lost must not block others
                 pool_pre_ping=True,
                 hide_parameters=True,
             )

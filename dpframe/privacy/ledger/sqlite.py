@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import warnings
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, final
 
@@ -51,17 +51,26 @@ _WORDS: Final = {
 _INHERITED: Final[list[sqlite3.Connection]] = []
 
 
-class FileSession:
+@final
+class FileSession(database.Session):
     """A transaction of one connection."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
+        super().__init__()
         self._connection = connection
 
-    def run(
-        self, statement: str, values: Mapping[str, object] | None = None
+    def rows_of(
+        self, statement: str, values: Mapping[str, object]
     ) -> Sequence[Sequence[object]]:
         """Run a statement and return its rows."""
-        return self._connection.execute(statement, values or {}).fetchall()
+        return self._connection.execute(statement, values).fetchall()
+
+    def close(self) -> None:
+        """Roll back what was not committed, and close the connection."""
+        if self.is_left_behind:
+            _INHERITED.append(self._connection)
+        else:
+            self._connection.close()
 
 
 @final
@@ -162,17 +171,15 @@ class SQLiteFile(database.Database):
     def _transaction(
         self, kind: str, path: str, *, mode: str = "rw", lasting: bool = True
     ) -> Generator[FileSession]:
-        process, ends = os.getpid(), False
+        ends = False
         try:
-            with _connected(path, mode) as connection:
+            with closing(_session(path, mode)) as session:
                 for pragma in (*PRAGMAS, _LASTING if lasting else _WHOLE):
-                    connection.execute(pragma)
-                connection.execute(f"BEGIN {kind}")
-                yield FileSession(connection)
-                if os.getpid() != process:
-                    raise self._failure("its process forked in the middle of this")
+                    session.run(pragma)
+                session.run(f"BEGIN {kind}")
+                yield session
                 ends = True
-                connection.execute("COMMIT")
+                session.run("COMMIT")
         except sqlite3.Error as error:
             failed = error
         else:
@@ -245,24 +252,16 @@ class SQLiteFile(database.Database):
         return LedgerCorruptError(msg, hint=hint)
 
 
-@contextmanager
-def _connected(path: str, mode: str) -> Generator[sqlite3.Connection]:
-    """Connect to a file; what was not committed is rolled back."""
-    process = os.getpid()
-    connection = sqlite3.connect(
-        f"{Path(path).as_uri()}?mode={mode}",
-        uri=True,
-        timeout=database.BUSY_SECONDS,
-        isolation_level=None,
-        check_same_thread=False,
+def _session(path: str, mode: str) -> FileSession:
+    return FileSession(
+        sqlite3.connect(
+            f"{Path(path).as_uri()}?mode={mode}",
+            uri=True,
+            timeout=database.BUSY_SECONDS,
+            isolation_level=None,
+            check_same_thread=False,
+        )
     )
-    try:
-        yield connection
-    finally:
-        if os.getpid() == process:
-            connection.close()
-        else:  # forked in the middle, by a signal handler: it is the parent's to end
-            _INHERITED.append(connection)
 
 
 def _sync_directory(path: Path) -> None:

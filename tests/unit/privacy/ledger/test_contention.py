@@ -62,7 +62,8 @@ def check_full(ledger: Ledger, grants: int, fits: int) -> None:
 @pytest.mark.parametrize("start", STARTS)
 def test_processes_share_one_budget(ledger: Ledger, start: str) -> None:
     ledger.budget(1)
-    work = [(ledger.address, Fraction(1, FITS), TIMES)] * PROCESSES
+    fewer = 2 if start == "spawn" and SCALE == 1 else 1  # each imports all it needs
+    work = [(ledger.address, Fraction(1, FITS), TIMES * fewer)] * (PROCESSES // fewer)
     check_full(ledger, sum(in_processes(start, grants_at, work)), FITS)
 
 

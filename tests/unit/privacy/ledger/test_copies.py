@@ -188,31 +188,34 @@ def test_threads_charge_while_children_are_forked(ledger: Ledger) -> None:
     assert ledger.afresh().spent.epsilon == 58
 
 
+@pytest.mark.parametrize("when", ["insert_entry", "update_budget"])
 def test_fork_in_the_middle_of_a_charge_charges_once(
-    sqlite: Ledger, monkeypatch: pytest.MonkeyPatch
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch, when: str
 ) -> None:
     """As a signal handler may do; the child is refused, and harms nothing."""
-    budget = sqlite.budget(100)
-    insert = tables.insert_entry
+    budget = ledger.budget(100)
+    step = getattr(tables, when)
     children: list[int] = []
+    ends: list[int] = []
 
     def forking(session: Any, *args: Any) -> None:
-        insert(session, *args)
+        step(session, *args)
         children.append(os.fork())
+        if children[0]:  # the child goes first, while this charge is not done
+            ends.append(os.waitpid(children[0], 0)[1])
 
-    monkeypatch.setattr(tables, "insert_entry", forking)
+    monkeypatch.setattr(tables, when, forking)
     said = "granted"
     try:
         pay(budget, 1)
     except LedgerError as error:
         said = str(error)
+    monkeypatch.undo()
     if children == [0]:
         os._exit("forked in the middle" not in said)
-    monkeypatch.undo()
-    _, status = os.waitpid(children[0], 0)
-    assert (status, said) == (0, "granted")
+    assert (said, ends) == ("granted", [0])
     assert budget.spent.epsilon == 1
-    assert len(charges(sqlite.afresh())) == 1
+    assert len(charges(ledger.afresh())) == 1
 
 
 @pytest.mark.parametrize(
