@@ -239,6 +239,11 @@ class Loss:
         best order of Rényi divergence [1]_. Where both are tracked the smaller
         epsilon is returned.
 
+        What releases have spent is converted as if it had been settled beforehand
+        that they would be all. Of a rho, one who asks on until the answers please
+        can lose somewhat more than this [2]_: the total of the budget holds for
+        everybody.
+
         Raises
         ------
         ParameterError
@@ -249,6 +254,7 @@ class Loss:
         ----------
         .. [1] Canonne, Kamath and Steinke (2020), The Discrete Gaussian for
            Differential Privacy, Prop. 12.
+        .. [2] Rogers, Roth, Ullman and Vadhan (2016), Privacy Odometers and Filters.
 
         Examples
         --------
