@@ -42,15 +42,15 @@ class Registry:
     def before_fork(self) -> None:
         """Wait for all transactions: a child must not inherit half of one."""
         self._lock.acquire()
-        self._held = list(self._stores.values())
-        for store in self._held:
-            store.lock.acquire()
+        for store in list(self._stores.values()):
+            store.lock.acquire()  # an interrupt may end the wait, but not the fork
+            self._held.append(store)
 
     def after_fork_in_parent(self) -> None:
         """Go on."""
-        for store in self._held:
+        held, self._held = self._held, []
+        for store in held:
             store.lock.release()
-        self._held = []
         self._lock.release()
 
     def after_fork_in_child(self) -> None:
