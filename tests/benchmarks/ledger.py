@@ -24,7 +24,7 @@ from tests.checks.server import postgres_server, programs
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_BAR: Final = 20.0
+_BAR: Final = 20
 _TIMES: Final = 200
 _CONTENDING: Final = 8
 
@@ -60,8 +60,7 @@ def _row(name: str, place: str) -> dict[str, object]:
         "reading a total, ms": _seconds(lambda: budget.spent) * 1e3,
         "opening, us a row": opened / rows * 1e6,
         "one fsync, ms": wait,
-        "added to a release, ms": added,
-        "bar": _BAR,
+        f"added to a release, ms (bar {_BAR})": added,
         "verdict": "over the bar" if added > _BAR else "",
     }
 
