@@ -213,6 +213,8 @@ class Query(Generic[R]):
 
     Attributes
     ----------
+    frame : PrivateFrame
+        What it was planned for: its limits set the sensitivities.
     mechanism : str
         The method that was called.
     columns : tuple of str
@@ -231,6 +233,7 @@ class Query(Generic[R]):
         Makes the release from the noisy figures; sees nothing else of the data.
     """
 
+    frame: PrivateFrame
     mechanism: str
     columns: tuple[str, ...]
     parameters: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -303,8 +306,8 @@ probe: ContextVar[Probe | None] = ContextVar("dpframe_probe", default=None)
 """Set by `dpframe.testing` alone; releases made under it are marked as tests."""
 
 
-def release(frame: PrivateFrame, query: Query[R]) -> R:
-    """Charge a query, evaluate it, add its noise and finish it.
+def release(query: Query[R]) -> R:
+    """Charge a query, evaluate it on its frame, add its noise and finish it.
 
     Raises
     ------
@@ -317,7 +320,7 @@ def release(frame: PrivateFrame, query: Query[R]) -> R:
     RandomnessError
         If no random bytes are to be had. The charge stays; nothing is released.
     """
-    state = frame.private_state
+    frame, state = query.frame, query.frame.private_state
     text = ", ".join(f"{name}={value}" for name, value in query.parameters.items())
     event = Event(
         mechanism=query.mechanism,

@@ -20,6 +20,7 @@ from dpframe.errors import (
 from dpframe.preview import Preview
 from dpframe.privacy.conversion import epsilon_of, rho_within
 from dpframe.privacy.entries import Event
+from dpframe.privacy.identity import new_identity
 from dpframe.privacy.loss import Loss, decimal_text, exact_amount
 from dpframe.privacy.scope import ROOT, Costs
 from dpframe.privacy.total import DELTA, EPSILON, MEASURES, RHO
@@ -187,7 +188,7 @@ class Plan:
         """
         copies: dict[Accountant, Book] = {}
         books: dict[str, Book] = {}
-        for number, preview in enumerate(self.previews):
+        for preview in self.previews:
             state, query = preview.frame.private_state, preview.query
             account = state.accountant
             if account not in copies:
@@ -201,9 +202,8 @@ class Plan:
                 scope=state.scope,
             )
             try:
-                entry = book.charge(
-                    account.path, preview.cost, event, f"planned {number}"
-                )
+                request = new_identity()
+                entry = book.charge(account.path, preview.cost, event, request)
             except (BudgetExceededError, LedgerError):
                 return False
             book.read(entry)

@@ -36,8 +36,6 @@ class Preview(Generic[R]):
 
     Attributes
     ----------
-    frame : PrivateFrame
-        What would be read.
     query : Query
         The plan.
     rows : int or None
@@ -55,9 +53,13 @@ class Preview(Generic[R]):
     spent)``
     """
 
-    frame: PrivateFrame
     query: Query[R]
     rows: int | None = None
+
+    @property
+    def frame(self) -> PrivateFrame:
+        """What would be read: the frame that it was planned for, and no other."""
+        return self.query.frame
 
     @property
     def cost(self) -> Loss:
@@ -113,7 +115,7 @@ class Preview(Generic[R]):
         BudgetExceededError
             If it costs more than what remains. Nothing is spent.
         """
-        return release(self.frame, self.query)
+        return release(self.query)
 
     def _error(self, rows: int | None) -> ErrorLaw:
         guess = self.rows if rows is None else checked_rows(rows)

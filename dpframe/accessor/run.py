@@ -71,7 +71,7 @@ class Runner(Generic[N]):
         *,
         noise: Noise | None = None,
     ) -> R:
-        return release(self._frame, planned(self._frame, plan, goal, noise=noise))
+        return release(planned(self._frame, plan, goal, noise=noise))
 
 
 class Previewer(Runner[N]):
@@ -88,9 +88,9 @@ class Previewer(Runner[N]):
     ) -> R:
         rows = checked_rows(goal.rows) if isinstance(goal, Goal) else None
         query = planned(self._frame, plan, goal, noise=noise)
-        preview = Preview(self._frame, query, rows=rows)
+        preview = Preview(query, rows=rows)
         if query.selection is not None:
-            preview = KeysPreview(self._frame, query)
+            preview = KeysPreview(query)
         return cast("R", preview)  # `previewed` gives the method its honest type
 
 

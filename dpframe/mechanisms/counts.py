@@ -151,6 +151,7 @@ def n_unique(
         )
 
     return Query(
+        frame=frame,
         mechanism="n_unique",
         columns=tuple(key.name for key in keys),
         cost=loss,

@@ -96,6 +96,7 @@ def discover_keys(
         )
 
     return Query(
+        frame=frame,
         mechanism="discover_keys",
         columns=names,
         parameters={

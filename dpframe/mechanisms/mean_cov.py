@@ -119,6 +119,7 @@ def mean_cov(
         text["radius"] = str(radius)
     listed = tuple(column.name for column in layout.columns)
     return Query(
+        frame=frame,
         mechanism="mean_cov",
         columns=listed,
         parameters=text,

@@ -51,6 +51,7 @@ def scalar_query(
         )
 
     return Query(
+        frame=frame,
         mechanism=mechanism,
         columns=columns,
         parameters=parameters,

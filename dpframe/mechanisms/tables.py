@@ -90,6 +90,7 @@ def table_query(
         **{name: statistic.measure.dtype for name, statistic in measures.items()},
     }
     return Query(
+        frame=frame,
         mechanism=mechanism,
         columns=columns,
         parameters=parameters,

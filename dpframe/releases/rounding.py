@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from dpframe.values import ColumnType
 
 _DIGITS: Final = 2
-_EXACT: Final = Context(prec=1000, rounding=ROUND_HALF_EVEN)
-_SHORT: Final = Context(prec=_DIGITS, rounding=ROUND_HALF_EVEN)
+_EXACT: Final = Context(prec=1000, rounding=ROUND_HALF_EVEN, traps=[])
+_SHORT: Final = Context(prec=_DIGITS, rounding=ROUND_HALF_EVEN, traps=[])
 _TIMES: Final = (
     ("days", Fraction(86_400)),
     ("hours", Fraction(3_600)),

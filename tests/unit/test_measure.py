@@ -78,6 +78,7 @@ def query(cost: Loss, *losses: Loss) -> Any:
     nothing: Any = None
     parts = tuple(part(loss, Contribution()) for loss in losses)
     return Query(
+        frame=nothing,
         mechanism="m",
         columns=(),
         cost=cost,

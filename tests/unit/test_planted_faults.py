@@ -93,9 +93,9 @@ def skip_the_clip(patch: pytest.MonkeyPatch) -> None:
 def charge_after_the_release(patch: pytest.MonkeyPatch) -> None:
     release = run.release
 
-    def late(frame: Any, query: Any) -> Any:
-        local.evaluate(frame, [part.statistic for part in query.parts])
-        return release(frame, query)
+    def late(query: Any) -> Any:
+        local.evaluate(query.frame, [part.statistic for part in query.parts])
+        return release(query)
 
     patch.setattr(run, "release", late)
 

@@ -32,8 +32,8 @@ def preview(*, spent: Any = "9/10", rows: Any = None, **outlook: Any) -> Preview
     accountant.charge(Loss(epsilon=Fraction(spent)), event)
     frame = SimpleNamespace(private_state=State(accountant=accountant))
     given = {"column": COUNT, "error": lambda _: law("50/3"), **outlook}
-    query = SimpleNamespace(cost=COST, outlook=Outlook(**given))
-    return Preview(frame, query, rows=rows)
+    query = SimpleNamespace(frame=frame, cost=COST, outlook=Outlook(**given))
+    return Preview(query, rows=rows)
 
 
 def of_rows(rows: Any) -> GridError | None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 from decimal import Decimal
 from fractions import Fraction
@@ -271,3 +272,13 @@ def test_a_gaussian_preview_is_as_far_off_as_its_release(name: str) -> None:
     assert preview.noise.scale == pytest.approx(preview.noise.stddev, rel=1e-3)
     assert str(preview.noise).startswith("discrete Gaussian, scale ")
     assert preview.accuracy(joint=True) >= preview.accuracy()
+
+
+def test_a_preview_is_of_one_frame_and_moves_to_no_other() -> None:
+    """Its sensitivity is that of the frame that it was planned for."""
+    rows = pl.DataFrame({"u": [1] * 50, "x": [1.0] * 50})
+    alone = rows.dp.attach(dpframe.Accountant(epsilon=1)).dp.preview.count(epsilon=1)
+    other = rows.dp.attach(dpframe.Accountant(epsilon=1), privacy_unit="u", max_rows=50)
+    assert "frame" not in {field.name for field in dataclasses.fields(alone)}
+    with pytest.raises(TypeError):
+        dataclasses.replace(alone, frame=other)

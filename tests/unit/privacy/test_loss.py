@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpframe.errors import ParameterError, ParameterTypeError
+from dpframe.privacy.accountant import Accountant
 from dpframe.privacy.loss import (
     Loss,
     decimal_text,
@@ -245,3 +246,15 @@ def test_weak_epsilon_needs_the_flag() -> None:
             stated_loss(epsilon=1, rho=None, allow_weak=flag)
         with pytest.raises(ParameterTypeError, match="allow_weak"):
             requested_loss(epsilon=None, rho=None, within=3, allow_weak=flag)
+
+
+def test_amounts_of_too_many_digits_are_refused_in_our_words() -> None:
+    budget = Accountant(epsilon=10)
+
+    def divide(part: Accountant) -> None:
+        for _ in range(60):
+            part = part.split({"most": 1, "rest": Fraction(1, 3**300)})["most"]
+
+    with pytest.raises(ParameterError, match="so many digits"):
+        divide(budget)
+    assert budget.spent.epsilon == 10
