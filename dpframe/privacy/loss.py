@@ -110,7 +110,11 @@ def decimal_text(amount: Fraction, rounding: str = ROUND_CEILING) -> str:
 
 def exact_text(amounts: Mapping[str, Fraction | None]) -> str:
     """Return amounts without rounding, as in ``epsilon=3/10, delta=1/100``."""
-    return ", ".join(f"{k}={v}" for k, v in amounts.items() if v is not None)
+    try:
+        return ", ".join(f"{k}={v}" for k, v in amounts.items() if v is not None)
+    except ValueError:  # Python writes and reads some thousand digits at most
+        msg = "amounts that add up to so many digits cannot be put down exactly."
+    raise ParameterError(msg, hint="use amounts with fewer digits.")
 
 
 def parse_amounts(text: str) -> dict[str, Fraction]:
