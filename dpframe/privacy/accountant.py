@@ -260,9 +260,10 @@ class Accountant:
         """Where the record ends now, as text to keep elsewhere.
 
         Passed as ``anchor=`` when the ledger is opened again, it makes sure that the
-        record still holds every row up to here: an older copy is refused.
+        record still holds everything that was spent up to here: an older copy is
+        refused.
         """
-        return self._store.view(lambda book: f"{book.length - 1}:{book.head}")
+        return self._store.view(lambda book: "{}:{}".format(*book.lasting))
 
     def settle(self, stated: Loss, scope: Scope = ROOT) -> Loss:
         """Return the loss that a call's stated one means here: which noise it buys.

@@ -104,16 +104,28 @@ class Book:
         How many entries were read.
     head : str
         Digest of the last one.
+    lasting : (int, str)
+        Place and digest of the last one that no loss of power undoes: rows of releases
+        after it may be lost, and nothing is spent by them.
     pure : bool
         Whether every release so far was pure, save for its own delta.
     """
 
-    __slots__ = ("_released", "_requests", "accounts", "head", "length", "pure")
+    __slots__ = (
+        "_released",
+        "_requests",
+        "accounts",
+        "head",
+        "lasting",
+        "length",
+        "pure",
+    )
 
     def __init__(self) -> None:
         self.accounts: dict[str, Account] = {}
         self.length = 0
         self.head = ""
+        self.lasting = 0, ""
         self.pure = True
         self._requests: dict[str, Entry] = {}
         self._released: set[str] = set()
@@ -341,6 +353,8 @@ class Book:
                 raise
             raise _corrupt(entry, "cannot be read") from None
         self.length, self.head = self.length + 1, entry.digest
+        if entry.state != RELEASED:
+            self.lasting = entry.sequence, entry.digest
 
     def _read_opening(self, entry: Entry) -> None:
         total = Total.parsed(entry.cost)

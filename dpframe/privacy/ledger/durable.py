@@ -55,7 +55,7 @@ class DurableStore(Store):
         self._identity = identity
         self.lock = RLock()  # a signal handler may charge in the middle of a charge
         self._book: Book | None = None  # None: all rows are read again
-        self._seen: Mark | None = None  # the last row that is known to be on record
+        self._seen: Mark | None = None  # the last row that is known to be on the disk
 
     @property
     def place(self) -> str:
@@ -110,7 +110,7 @@ class DurableStore(Store):
     def entries(self) -> Sequence[Entry]:
         """Return all rows, checked from the first one."""
         with self.lock, self._database.reading() as session:
-            return self._read(session, Book())
+            return self._read(session, Book())[1]
 
     def verify(self, total: Total | None, anchor: Mark | None) -> None:
         """Check all of the record, and that it is the one that was asked for.
@@ -125,8 +125,8 @@ class DurableStore(Store):
             self._database.recognise()
             with self._database.reading() as session:
                 self._database.check(session)
-                book = Book()
-                self._read(session, book, [] if anchor is None else [anchor])
+                marks = [] if anchor is None else [anchor]
+                book, _ = self._read(session, Book(), marks)
             recorded = book.root.total
             if total is not None and total.epsilon is not None:
                 # Its rho was converted when it was made, maybe less tightly.
@@ -155,13 +155,16 @@ class DurableStore(Store):
         """Return the book, after reading the rows that were added since."""
         book = Book() if self._book is None else self._book
         self._book = None  # until it is whole again
-        self._read(session, book)
-        return book
+        return self._read(session, book)[0]
 
     def _read(
         self, session: Session, book: Book, marks: Iterable[Mark] = ()
-    ) -> list[Entry]:
-        """Read what follows a book, and make it the current one."""
+    ) -> tuple[Book, list[Entry]]:
+        """Read what follows a book, and make that the current one.
+
+        The rows of releases at its end may have been undone by a loss of the server's
+        power. Then, as at first, all rows are read.
+        """
         kept = tables.budget_row(session, self._dataset)
         if kept is None or kept.identity != self._identity:
             msg = (
@@ -170,19 +173,25 @@ class DurableStore(Store):
                 "Nothing was released and nothing was spent."
             )
             raise LedgerError(msg, hint="bring the ledger back, or open the new one.")
-        known = book.length
-        rows = tables.entries(session, self._dataset, start=max(known - 1, 0))
-        for mark in (*marks, *([] if self._seen is None else [self._seen])):
-            check_mark(mark, rows, self.place)
-        for row in rows[1:] if known else rows:
+        rows: list[Entry] = []
+        if book.length:
+            rows = tables.entries(session, self._dataset, start=book.length - 1)
+        if rows and rows[0].digest == book.head:
+            new = rows[1:]
+        else:
+            book, rows = Book(), tables.entries(session, self._dataset, start=0)
+            for mark in (*marks, *([] if self._seen is None else [self._seen])):
+                check_mark(mark, rows, self.place)
+            new = rows
+        for row in new:
             book.read(row)
         if not rows or kept != tables.BudgetRow.of(book):
             raise tables.damaged(self._dataset, "does not lead to what is put down")
         self._keep(book)
-        return rows
+        return book, rows
 
     def _keep(self, book: Book) -> None:
-        self._seen = Mark(sequence=book.length - 1, digest=book.head)
+        self._seen = Mark(sequence=book.lasting[0], digest=book.lasting[1])
         self._book = book  # last: an interrupt in between has all rows read again
 
 

@@ -140,7 +140,7 @@ def _report(database: Database, root: str, path: str, mark: Mark | None) -> Repo
     lines += ["", *_indented(_events(shown, sound)), ""]
     if fault is None:
         whole = f"The record is whole: {len(rows)} rows, chained by their hashes."
-        lines += _indented([whole, f"anchor {book.length - 1}:{book.head}"])
+        lines += _indented([whole, "anchor {}:{}".format(*book.lasting)])
     else:
         known = f"its first {len(sound)} of {len(rows)} rows"
         lines += _indented([f"The record is broken. What {known} say is above."])

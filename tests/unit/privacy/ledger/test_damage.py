@@ -380,3 +380,18 @@ def test_deleted_tables_are_no_fresh_budget(postgres: Ledger) -> None:
     with pytest.raises(LedgerError, match="another one or none"):
         pay(budget, 0.5)
     assert len(charges(fresh)) == 0
+
+
+def test_release_that_a_server_forgot_is_no_damage(ledger: Ledger) -> None:
+    """As after a loss of its power: nothing was spent by that row."""
+    budget, other = ledger.budget(1), ledger.open()
+    receipt = pay(budget, 0.25)
+    copy = ledger.snapshot()
+    receipt.released()
+    anchor = budget.anchor
+    ledger.restore(copy)
+    assert other.spent.epsilon == 0.25
+    assert granted(budget, 0.5)
+    assert not granted(budget, 0.5)
+    assert [row["state"] for row in budget.events.to_dicts()] == ["charged"] * 2
+    assert ledger.afresh(anchor=anchor).spent.epsilon == 0.75
