@@ -105,6 +105,7 @@ class DurableStore(Store):
                     tables.insert_entry(session, self._dataset, row)
                 if rows:
                     tables.update_budget(session, tables.BudgetRow.of(book))
+                    tables.check_written(session, tables.BudgetRow.of(book), rows)
             self._keep(book)
 
     def entries(self) -> Sequence[Entry]:

@@ -193,6 +193,20 @@ def insert_entry(session: Session, dataset: str, entry: Entry) -> None:
     )
 
 
+def check_written(session: Session, row: BudgetRow, rows: Sequence[Entry]) -> None:
+    """Refuse a database that took rows and does not hold them as they were written.
+
+    A trigger, a rule or a policy of its administrator may drop them in silence.
+
+    Raises
+    ------
+    LedgerCorruptError
+    """
+    found = entries(session, row.dataset, start=rows[0].sequence)
+    if found != rows or budget_row(session, row.dataset) != row:
+        raise damaged(row.dataset, "does not hold what is written to it")
+
+
 def damaged(dataset: str, what: str) -> LedgerCorruptError:
     """Return the error for a record that is not as it was written."""
     msg = (

@@ -395,3 +395,24 @@ def test_release_that_a_server_forgot_is_no_damage(ledger: Ledger) -> None:
     assert not granted(budget, 0.5)
     assert [row["state"] for row in budget.events.to_dicts()] == ["charged"] * 2
     assert ledger.afresh(anchor=anchor).spent.epsilon == 0.75
+
+
+@pytest.mark.parametrize(
+    "table", ["BEFORE INSERT ON dpframe_event", "BEFORE UPDATE ON dpframe_budget"]
+)
+def test_rows_that_are_dropped_in_silence_grant_nothing(
+    ledger: Ledger, table: str
+) -> None:
+    budget = ledger.budget(1)
+    if ledger.is_file:
+        ledger.sql(f"CREATE TRIGGER t {table} BEGIN SELECT RAISE(IGNORE); END")
+    else:
+        ledger.sql(
+            "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql "
+            "AS 'BEGIN RETURN NULL; END'",
+            f"CREATE TRIGGER t {table} FOR EACH ROW EXECUTE FUNCTION f()",
+        )
+    for _ in range(2):
+        with pytest.raises(LedgerCorruptError, match="does not hold what is written"):
+            pay(budget, 0.5)
+    assert ledger.afresh().spent.epsilon == 0
