@@ -20,7 +20,7 @@ from dpframe.privacy.book import Book
 from dpframe.privacy.children import checked_name, free_name, weights_of
 from dpframe.privacy.display import accountant_text
 from dpframe.privacy.display_html import accountant_html
-from dpframe.privacy.entries import CHARGED, RELEASED
+from dpframe.privacy.entries import CHARGED, RELEASED, plain
 from dpframe.privacy.identity import new_identity
 from dpframe.privacy.lanes import check_kind, settled
 from dpframe.privacy.loss import Loss, stated_loss
@@ -520,13 +520,19 @@ class Accountant:
             If `cost` is more than what remains.
         ParameterError
             If the budget has no such losses, or `cost` is 0.
+        ParameterTypeError
+            If `cost` is no loss, or `request` no text.
         LedgerError
             If the record cannot be used, the child was closed, or the request was
             charged before; in a forked child, for a budget in memory.
         RandomnessError
             If the operating system gives no random bytes to name the charge with.
         """
-        name = new_identity() if request is None else request
+        # Callers may not be type-checked, and a database keeps a number as text.
+        if not isinstance(request, str | None):  # pyright: ignore[reportUnnecessaryIsInstance]
+            msg = f"request must be text, not {type(request).__name__}."
+            raise ParameterTypeError(msg)
+        name = new_identity() if request is None else plain(request)
         self._store.add(lambda book: book.charge(self._path, cost, event, name))
         return Receipt(accountant=self, cost=cost, request=name)
 

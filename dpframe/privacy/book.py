@@ -280,7 +280,7 @@ class Book:
             CHARGED,
             path,
             request,
-            mechanism=event.mechanism,
+            mechanism=plain(event.mechanism),
             columns=plain(", ".join(event.columns)),
             parameters=plain("; ".join([event.parameters, *event.steps])),
             cost=cost.exact,

@@ -33,7 +33,12 @@ from checks.ledgers import (
 )
 from joblib.externals.loky import get_reusable_executor
 
-from dpframe.errors import BudgetExceededError, LedgerBusyError, LedgerError
+from dpframe.errors import (
+    BudgetExceededError,
+    LedgerBusyError,
+    LedgerError,
+    ParameterTypeError,
+)
 from dpframe.privacy.book import Book
 from dpframe.privacy.ledger import database
 from dpframe.privacy.ledger.postgres import ServerSession
@@ -182,6 +187,25 @@ def test_same_request_is_charged_once(ledger: Ledger) -> None:
     assert len(charges(budget)) == 1
     with pytest.raises(LedgerError, match="charged before"):
         budget.charge(Loss(epsilon=Fraction(1, 10)), EVENT, request="a request")
+
+
+@pytest.mark.parametrize("request_", [5, b"5", 5.0])
+def test_request_that_is_no_text_is_refused_and_breaks_no_record(
+    ledger: Ledger, request_: Any
+) -> None:
+    budget = ledger.budget(1)
+    with pytest.raises(ParameterTypeError, match="request must be text"):
+        budget.charge(Loss(epsilon=Fraction(1)), EVENT, request=request_)
+    assert granted(ledger.afresh(), 1)
+
+
+def test_request_of_any_text_is_charged_once(ledger: Ledger) -> None:
+    budget = ledger.budget(1)
+    odd = "half \ud800, none \0"
+    receipt = budget.charge(Loss(epsilon=Fraction(1, 2)), EVENT, request=odd)
+    receipt.released()
+    with pytest.raises(LedgerError, match="charged before"):
+        ledger.afresh().charge(Loss(epsilon=Fraction(1, 2)), EVENT, request=odd)
 
 
 def test_database_itself_refuses_a_request_on_record(ledger: Ledger) -> None:
