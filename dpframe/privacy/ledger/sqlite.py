@@ -7,6 +7,7 @@ file: closing a file drops all locks that its process has on it, those of SQLite
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sqlite3
 import warnings
@@ -48,8 +49,6 @@ _WORDS: Final = {
     "SQLITE_CONSTRAINT": "a row breaks its rules",
 }
 
-_INHERITED: Final[list[sqlite3.Connection]] = []
-
 
 @final
 class FileSession(database.Session):
@@ -68,7 +67,8 @@ class FileSession(database.Session):
     def close(self) -> None:
         """Roll back what was not committed, and close the connection."""
         if self.is_left_behind:
-            _INHERITED.append(self._connection)
+            # Not even when the process ends: it would delete the parent's journal.
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._connection))
         else:
             self._connection.close()
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import sqlite3
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -17,6 +19,29 @@ from dpframe.privacy.accountant import Accountant
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tests.unit.privacy.ledger.conftest import Ledger
+
+FORKING = """
+import os, sys
+import dpframe
+from dpframe.privacy.entries import Event
+from dpframe.privacy.ledger import tables
+from dpframe.privacy.loss import Loss
+
+budget = dpframe.Accountant.open(sys.argv[1])
+update = tables.update_budget
+
+def forking(*args):
+    update(*args)
+    if os.fork():
+        print(os.waitstatus_to_exitcode(os.wait()[1]), end=" ")
+
+tables.update_budget = forking
+event = Event(mechanism="count", columns=(), parameters="")
+budget.charge(Loss(epsilon=budget.total.epsilon), event)
+print(budget.remaining)
+"""
 
 
 @pytest.mark.filterwarnings(
@@ -55,3 +80,17 @@ def test_interrupt_of_a_fork_that_waits_leaves_all_budgets_usable(
     elsewhere.join(5)
     assert done == [True, True]
     assert (one.spent.epsilon, two.spent.epsilon) == (2, 1)
+
+
+def test_forked_child_that_ends_leaves_the_charge_to_its_parent(ledger: Ledger) -> None:
+    """It ends like any program, and all that it holds is taken down."""
+    ledger.budget(1)
+    parent = subprocess.run(  # noqa: S603 - our own
+        [sys.executable, "-c", FORKING, ledger.address],
+        capture_output=True,
+        check=False,
+        text=True,
+    )
+    assert "forked in the middle" in parent.stderr
+    assert (parent.stdout, parent.returncode) == ("1 ε=0\n", 0)
+    assert ledger.afresh().spent.epsilon == 1
