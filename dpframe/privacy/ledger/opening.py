@@ -127,13 +127,13 @@ def database_at(ledger: object, *, unsafe_network_fs: bool) -> Database:
         msg = f"ledger must be a path or an address, not {type(ledger).__name__}."
         raise ParameterTypeError(msg, hint='write ledger="budget.db".')
     path = os.fsdecode(ledger)  # pyright: ignore[reportUnknownArgumentType]
-    scheme = re.match(r"([a-z][a-z0-9+]+)://", path)
+    scheme = re.match(r"([A-Za-z][A-Za-z0-9+]+)://", path)
     if scheme is None:
         if not path or "\0" in path:
             msg = "ledger must name a file."
             raise ParameterError(msg, hint='write ledger="budget.db".')
         return SQLiteFile(path, unsafe_network_fs=unsafe_network_fs)
-    if scheme[1] not in {"postgresql", "postgres", "postgresql+psycopg"}:
+    if scheme[1].lower() not in {"postgresql", "postgres", "postgresql+psycopg"}:
         msg = f"a ledger is a file or in PostgreSQL, not in {scheme[1]}://."
         raise ParameterError(msg, hint='write ledger="postgresql://user@host/name".')
     from dpframe.privacy.ledger.postgres import PostgresDatabase  # noqa: PLC0415 - an extra

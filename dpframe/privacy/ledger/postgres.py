@@ -105,6 +105,7 @@ class PostgresDatabase(database.Database):
     def prepare(self) -> None:
         """Make the tables, unless they are there."""
         with self._transaction() as session:
+            session.run(_patience())
             session.run("SELECT pg_advisory_xact_lock(:key)", {"key": _CREATORS})
             found = session.run("SELECT to_regclass('dpframe_event')::text")
             if found[0][0] is None:
@@ -127,6 +128,7 @@ class PostgresDatabase(database.Database):
         """Return a transaction that sees one state of the record."""
         with self._transaction() as session:
             session.run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            session.run(_patience())
             yield session
 
     @contextmanager
@@ -135,7 +137,7 @@ class PostgresDatabase(database.Database):
         with self._transaction() as session:
             waits = "on" if lasting else "off"
             session.run(f"SET LOCAL synchronous_commit = {waits}")
-            session.run(f"SET LOCAL lock_timeout = '{database.BUSY_SECONDS * 1000}ms'")
+            session.run(_patience())
             session.run(
                 'SELECT 1 FROM dpframe_budget WHERE "dataset" = :dataset FOR UPDATE',
                 {"dataset": dataset},
@@ -175,6 +177,7 @@ class PostgresDatabase(database.Database):
                 max_overflow=-1,  # one that an interrupt lost must not block others
                 pool_pre_ping=True,
                 hide_parameters=True,
+                connect_args={"client_encoding": "utf8"},  # whatever the database has
             )
             self._end = finalize(self, self._engine.dispose)
         return self._engine
@@ -200,3 +203,7 @@ class PostgresDatabase(database.Database):
         if state == _MISSING:
             hint = "make one: Accountant(..., create=True)."
         return LedgerError(f"{self.place} cannot be used: {reason}.\n{cost}", hint=hint)
+
+
+def _patience() -> str:
+    return f"SET LOCAL lock_timeout = '{database.BUSY_SECONDS * 1000:.0f}ms'"
