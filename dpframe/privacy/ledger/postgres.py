@@ -43,7 +43,15 @@ _WORDS: Final = {
     "25006": "it can only be read",
 }
 _BUSY: Final = {"55P03", "40P01", "40001"}  # no lock in time, deadlock, raced
-_MISSING: Final = "42P01"
+_HINTS: Final = {
+    "42501": "have the owner grant SELECT, INSERT and UPDATE on dpframe_budget and "
+    "dpframe_event to this user; to make a ledger, CREATE on the schema.",
+    "42P01": "make one: Accountant(..., create=True).",
+}
+_UNREACHED: Final = (
+    "check that the server can be reached, that the database exists, and the user "
+    "and the password (PGPASSWORD or ~/.pgpass)."
+)
 _INHERITED: Final[list[sqlalchemy.Engine | sqlalchemy.Connection]] = []
 
 
@@ -199,9 +207,7 @@ class PostgresDatabase(database.Database):
             if at_the_end
             else "Nothing was released and nothing was spent."
         )
-        hint = "check the address, and that the server can be reached."
-        if state == _MISSING:
-            hint = "make one: Accountant(..., create=True)."
+        hint = _HINTS.get(state, _UNREACHED)
         return LedgerError(f"{self.place} cannot be used: {reason}.\n{cost}", hint=hint)
 
 

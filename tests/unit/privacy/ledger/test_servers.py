@@ -101,3 +101,35 @@ def test_scheme_of_an_address_has_no_case(postgres: Ledger, scheme: str) -> None
     assert "canary" not in str(error.value)
     assert granted(Accountant(1, ledger=f"{scheme}://{rest}", create=True), 1)
     assert not granted(postgres.open(), 1)
+
+
+def test_hint_for_a_user_without_rights_is_enough_to_pay(
+    postgres: Ledger, server: str
+) -> None:
+    postgres.budget(1)
+    address = postgres.address.replace("dpframe@", "guest@")
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute("CREATE ROLE guest LOGIN")
+        schema = postgres.address.rpartition("%3D")[2]
+        connection.execute(f"GRANT USAGE ON SCHEMA {schema} TO guest")
+    with pytest.raises(LedgerError, match="access is denied") as error:
+        Accountant.open(address)
+    assert "grant SELECT, INSERT and UPDATE on dpframe_budget and" in str(error.value)
+    with psycopg.connect(postgres.address, autocommit=True) as connection:
+        connection.execute(
+            "GRANT SELECT, INSERT, UPDATE ON dpframe_budget, dpframe_event TO guest"
+        )
+    assert granted(Accountant.open(address), 1)
+
+
+@pytest.mark.parametrize("part", ["user", "database"])
+def test_hint_for_a_wrong_address_names_what_may_be_wrong(
+    postgres: Ledger, part: str
+) -> None:
+    postgres.budget(1)
+    if part == "user":
+        address = postgres.address.replace("dpframe@", "nobody@")
+    else:
+        address = postgres.address.replace("?", "_missing?")
+    with pytest.raises(LedgerError, match="the database exists, and the user and"):
+        Accountant.open(address)
