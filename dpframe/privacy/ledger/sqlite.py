@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import os
 import sqlite3
+import time
 import warnings
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -39,6 +40,9 @@ PRAGMAS: Final = (
 _LASTING: Final = "PRAGMA synchronous=EXTRA"  # a commit outlives a loss of power
 _WHOLE: Final = "PRAGMA synchronous=FULL"  # it is undone or done, as a whole
 _IS_WHOLE: Final = "typeof(\"{}\") = 'integer'"
+_SECONDS_TO_MAKE: Final = 2
+"""How long a new file may have the name of its draft beside its own."""
+
 _DAMAGED: Final = {"SQLITE_NOTADB", "SQLITE_CORRUPT"}
 _WORDS: Final = {
     "SQLITE_FULL": "the disk is full",
@@ -128,6 +132,7 @@ class SQLiteFile(database.Database):
         self._known = None
         self._known = self._found()
         self._check_file_system()
+        self._check_one_name()
 
     def warn(self, stacklevel: int) -> None:
         """Warn of a file in memory."""
@@ -191,6 +196,25 @@ class SQLiteFile(database.Database):
             self._path, place=self.place, unsafe_network_fs=self._unsafe_network_fs
         )
 
+    def _check_one_name(self) -> None:
+        """Refuse a file that has two names, by hard links.
+
+        After a crash its journal is beside one of them. Opened by the other one, the
+        file would be used as it was left halfway, and what was spent since be undone
+        by whoever opens it by the first.
+        """
+        last = time.monotonic() + _SECONDS_TO_MAKE
+        while self._stat().st_nlink > 1:
+            if time.monotonic() > last:
+                msg = (
+                    f"the file {self.place} has another name, too: after a crash its "
+                    "journal would be found by one of them alone.\n"
+                    "Nothing was released and nothing was spent."
+                )
+                hint = "delete its other names; keep the one with a journal beside it, if any."
+                raise LedgerError(msg, hint=hint)
+            time.sleep(0.01)
+
     def _check_same(self) -> None:
         """Refuse another file in the place of the one that was recognised."""
         if self._known is not None and self._found() != self._known:
@@ -203,9 +227,14 @@ class SQLiteFile(database.Database):
             )
 
     def _found(self) -> tuple[int, int]:
-        """Return what identifies the file at the path; it is not opened for that."""
+        """Return what identifies the file at the path."""
+        found = self._stat()
+        return found.st_dev, found.st_ino
+
+    def _stat(self) -> os.stat_result:
+        """Return what is known of the file at the path; it is not opened for that."""
         try:
-            found = Path(self._path).stat()
+            return Path(self._path).stat()
         except FileNotFoundError:
             msg = (
                 f"there is no ledger {self.place}.\n"
@@ -214,8 +243,6 @@ class SQLiteFile(database.Database):
             hint = 'make it: Accountant(epsilon=..., ledger="...", create=True).'
         except OSError as error:
             msg, hint = f"{self.place} cannot be used: {error.strerror}.", None
-        else:
-            return found.st_dev, found.st_ino
         raise LedgerError(msg, hint=hint)
 
     def _translated(self, error: sqlite3.Error, *, at_the_end: bool) -> LedgerError:

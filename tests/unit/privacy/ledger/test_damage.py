@@ -12,6 +12,7 @@ import pytest
 from checks.ledgers import charges, granted, pay
 
 from dpframe.errors import BudgetExceededError, LedgerCorruptError, LedgerError
+from dpframe.privacy.accountant import Accountant
 from dpframe.privacy.book import Book
 from dpframe.privacy.entries import COLUMNS, Entry
 from dpframe.privacy.ledger.tables import BudgetRow
@@ -416,3 +417,18 @@ def test_rows_that_are_dropped_in_silence_grant_nothing(
         with pytest.raises(LedgerCorruptError, match="does not hold what is written"):
             pay(budget, 0.5)
     assert ledger.afresh().spent.epsilon == 0
+
+
+def test_file_of_two_names_is_refused(sqlite: Ledger) -> None:
+    """After a crash, what was charged by one name was undone by the other."""
+    budget = sqlite.budget(1)
+    path = Path(sqlite.address)
+    link = path.with_name("link.db")
+    link.hardlink_to(path)
+    for name in (path, link):
+        with pytest.raises(LedgerError, match="has another name"):
+            Accountant.open(name)
+    assert granted(budget, 0.5)  # the journal is where it is looked for
+    path.unlink()
+    link.rename(path)
+    assert sqlite.open().spent.epsilon == 0.5
