@@ -211,7 +211,7 @@ class SQLiteFile(database.Database):
                     "journal would be found by one of them alone.\n"
                     "Nothing was released and nothing was spent."
                 )
-                hint = "delete its other names; keep the one with a journal beside it, if any."
+                hint = "keep the name with a journal beside it, and delete the other."
                 raise LedgerError(msg, hint=hint)
             time.sleep(0.01)
 
