@@ -360,10 +360,19 @@ class Accountant:
             account = book.accounts.get(path)
             if account is None:
                 return book.opening(path, total, new_identity())
-            if account.closed or account.total != total:
-                was = "was closed" if account.closed else "has another total"
-                msg = f"a child {path!r} is on record and {was}."
+            if account.closed:
+                msg = f"a child {path!r} is on record and was closed."
                 raise LedgerError(msg, hint="choose another name.")
+            if account.total != total:
+                one, other = account.total.words_of_child, total.words_of_child
+                if one == other:
+                    one, other = account.total.exact, total.exact
+                msg = (
+                    f"a child {path!r} is on record and has another total: "
+                    f"{one}, not {other}."
+                )
+                hint = "pass the total on record, or choose another name."
+                raise LedgerError(msg, hint=hint)
             return None
 
         self._store.add(opening)

@@ -275,7 +275,8 @@ class Book:
         rise = _rise(account, cost, event.scope)
         if not self.grants(account, rise):
             room = self.room(account, event.scope)
-            raise exceeded(cost, room, divided=account.is_divided)
+            child = None if account.parent is None else path
+            raise exceeded(cost, room, child=child, divided=account.is_divided)
         return self._entry(
             CHARGED,
             path,

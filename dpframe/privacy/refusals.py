@@ -13,7 +13,12 @@ if TYPE_CHECKING:
 
 
 def exceeded(
-    cost: Loss, remaining: Loss, *, what: str = "this release", divided: bool = False
+    cost: Loss,
+    remaining: Loss,
+    *,
+    what: str = "this release",
+    child: str | None = None,
+    divided: bool = False,
 ) -> BudgetExceededError:
     """Return the error for a loss that no longer fits.
 
@@ -25,6 +30,8 @@ def exceeded(
         What a release could cost at most, in each lane that still holds.
     what : str
         What costs it.
+    child : str, optional
+        The child that is to pay. Default: it is the whole budget.
     divided : bool
         Whether a part of the budget is set aside in children.
     """
@@ -34,11 +41,15 @@ def exceeded(
         left = "nothing remains of keys_delta"
         ways = ["use keys that are public or were found"]
     else:
-        left = f"only {fits} remains" if fits else "nothing remains of this budget"
+        payer = "this budget" if child is None else f"child {child!r}"
+        left = f"only {fits} remains" if fits else "nothing remains"
+        left += "" if fits and child is None else f" of {payer}"
         ways = [f"pass {fits} or less"] if fits else []
     if divided:
         left += " outside its children"
         ways.append("close a child that has some left")
+    if child is not None:
+        ways.append("set aside a new child")
     ways.append("open a new budget")
     return BudgetExceededError(
         f"{what} costs {_amounts(cost)}, but {left}.\n"

@@ -148,6 +148,17 @@ class Total:
         }
         return ", ".join(f"{k}={_short(v)}" for k, v in stated.items() if v is not None)
 
+    @property
+    def words_of_child(self) -> str:
+        """The total of a child as a caller states it: by one lane, and without delta."""
+        by_rho = not self.epsilon
+        stated = Total(
+            epsilon=None if by_rho else self.epsilon,
+            rho=self.rho if by_rho else None,
+            keys_delta=self.keys_delta,
+        )
+        return stated.words
+
     @classmethod
     def parsed(cls, text: str) -> Total:
         """Return the total that `exact` wrote."""

@@ -72,10 +72,44 @@ def test_child_of_the_same_name_and_total_is_the_same_child() -> None:
     assert hash(again) == hash(daily)
     assert again.remaining == pure("0.6")
     assert budget.remaining == pure(2)
-    with pytest.raises(LedgerError, match="has another total"):
+    with pytest.raises(LedgerError, match="another total: epsilon=1, not epsilon=2"):
         budget.child("daily", epsilon=2)
     assert daily != budget
     assert daily != Accountant(epsilon=3).child("daily", epsilon=1)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "told"),
+    [
+        ({"rho": 0.001}, {"rho": 0.002}, "rho=0.001, not rho=0.002"),
+        ({"rho": 0.001}, {"epsilon": 0.1}, "rho=0.001, not epsilon=0.1"),
+        (
+            {"epsilon": 0.1},
+            {"epsilon": 0.1, "keys_delta": 1e-8},
+            "epsilon=0.1, not epsilon=0.1, keys_delta=1e-8",
+        ),
+    ],
+)
+def test_another_total_of_a_child_is_told_as_it_was_stated(
+    first: dict[str, float], second: dict[str, float], told: str
+) -> None:
+    budget = Accountant(epsilon=1, delta=1e-6, keys_delta=1e-7)
+    budget.child("daily", **first)
+    with pytest.raises(LedgerError, match=f"another total: {told}\\."):
+        budget.child("daily", **second)
+
+
+def test_refusal_names_the_child_that_was_to_pay() -> None:
+    daily = Accountant(epsilon=3).child("daily", epsilon=1)
+    with pytest.raises(
+        BudgetExceededError,
+        match=r"only epsilon=1 remains of child 'default/daily'\.",
+    ) as error:
+        daily.charge(pure(2), EVENT)
+    assert "set aside a new child, or open" in str(error.value)
+    assert granted(daily, pure(1))
+    with pytest.raises(BudgetExceededError, match="nothing remains of child"):
+        daily.charge(pure(1), EVENT)
 
 
 def test_closing_gives_back_what_was_not_spent_once() -> None:
