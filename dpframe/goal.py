@@ -43,7 +43,7 @@ class Planned(Protocol):
 
 Q = TypeVar("Q", bound=Planned)
 
-Noise: TypeAlias = Literal["pure", "gaussian"]
+NoiseKind: TypeAlias = Literal["pure", "gaussian"]
 """Noise of one kind: that of an epsilon, or that of a rho."""
 
 
@@ -78,7 +78,7 @@ class Goal:
         accountant: Accountant,
         scope: Scope,
         *,
-        noise: Noise | None = None,
+        noise: NoiseKind | None = None,
     ) -> Q:
         """Plan at the loss asked for, or at the smallest that is accurate enough.
 
@@ -114,7 +114,11 @@ class Goal:
 
 
 def settled(
-    stated: Loss, accountant: Accountant, scope: Scope, *, noise: Noise | None = None
+    stated: Loss,
+    accountant: Accountant,
+    scope: Scope,
+    *,
+    noise: NoiseKind | None = None,
 ) -> Loss:
     """Return the loss that a call's stated one means: which noise it buys.
 
@@ -174,7 +178,9 @@ class _Search(Generic[Q]):
     confidence: float
     rows: int | None
 
-    def smallest(self, accountant: Accountant, scope: Scope, noise: Noise | None) -> Q:
+    def smallest(
+        self, accountant: Accountant, scope: Scope, noise: NoiseKind | None
+    ) -> Q:
         """Return the plan at the smallest epsilon of a multiple of 1e-6.
 
         Gaussian noise, where the budget has it, is planned at ``epsilon**2 / 2``: the

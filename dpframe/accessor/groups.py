@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from dpframe.frame import PrivateFrame
-    from dpframe.goal import Noise
+    from dpframe.goal import NoiseKind
     from dpframe.measure import Query
     from dpframe.mechanisms.cells import Cells
     from dpframe.privacy.loss import Amount, Loss
@@ -57,7 +57,7 @@ class Grouped(Runner[N]):
         plan: Callable[[Loss], Query[R]],
         goal: Goal | Loss,
         *,
-        noise: Noise | None = None,
+        noise: NoiseKind | None = None,
     ) -> R:
         return self._run_query(plan, goal, noise=noise)
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpframe.frame import PrivateFrame
-    from dpframe.goal import Noise
+    from dpframe.goal import NoiseKind
     from dpframe.measure import Query
     from dpframe.privacy.loss import Loss
     from dpframe.releases.keys import KeysRelease
@@ -39,7 +39,7 @@ def planned(
     plan: Callable[[Loss], Query[R]],
     goal: Goal | Loss,
     *,
-    noise: Noise | None,
+    noise: NoiseKind | None,
 ) -> Query[R]:
     """Plan at a stated loss, or at the one that reaches a goal.
 
@@ -69,7 +69,7 @@ class Runner(Generic[N]):
         plan: Callable[[Loss], Query[R]],
         goal: Goal | Loss,
         *,
-        noise: Noise | None = None,
+        noise: NoiseKind | None = None,
     ) -> R:
         return release(planned(self._frame, plan, goal, noise=noise))
 
@@ -84,7 +84,7 @@ class Previewer(Runner[N]):
         plan: Callable[[Loss], Query[R]],
         goal: Goal | Loss,
         *,
-        noise: Noise | None = None,
+        noise: NoiseKind | None = None,
     ) -> R:
         rows = checked_rows(goal.rows) if isinstance(goal, Goal) else None
         query = planned(self._frame, plan, goal, noise=noise)

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dpframe.frame import PrivateFrame
-    from dpframe.goal import Noise
+    from dpframe.goal import NoiseKind
     from dpframe.measure import Measured
     from dpframe.privacy.loss import Loss
     from dpframe.tally import Quantity
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 NORMS: Final = ("box", "l1", "l2")
 METHODS: Final = ("auto", "dwork", "sym", "linf", "bernstein", "gauss")
-NOISE: Final[Mapping[object, Noise]] = {
+NOISE: Final[Mapping[object, NoiseKind]] = {
     **dict.fromkeys(("dwork", "sym", "linf", "bernstein"), "pure"),
     "gauss": "gaussian",
 }
