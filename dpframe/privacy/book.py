@@ -149,7 +149,7 @@ class Book:
             If there is none of this name.
         """
         if path not in self.accounts:
-            msg = f"There is no budget named {path!r}."
+            msg = f"there is no budget named {path!r}."
             known = ", ".join(repr(name) for name in self.accounts)
             raise LedgerError(msg, hint=f"there are {known}.")
         return self.accounts[path]

@@ -276,7 +276,8 @@ class Loss:
         rest = given - (self.delta or 0)
         if rest < 0 or (rest == 0 and self.epsilon is None):
             msg = f"a loss of {self} says nothing about a delta this small."
-            raise ParameterError(msg)
+            hint = f"pass a delta above {decimal_text(self.delta or Fraction(0))}."
+            raise ParameterError(msg, hint=hint)
         implied = [] if self.epsilon is None else [self.epsilon]
         if self.rho is not None and rest:
             implied.append(epsilon_of(self.rho, rest))

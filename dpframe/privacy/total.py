@@ -150,7 +150,7 @@ class Total:
 
     @property
     def words_of_child(self) -> str:
-        """The total of a child as a caller states it: by one lane, and without delta."""
+        """The total of a child as a caller states it: by one lane, without delta."""
         by_rho = not self.epsilon
         stated = Total(
             epsilon=None if by_rho else self.epsilon,

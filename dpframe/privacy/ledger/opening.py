@@ -135,7 +135,8 @@ def database_at(ledger: object, *, unsafe_network_fs: bool) -> Database:
         return SQLiteFile(path, unsafe_network_fs=unsafe_network_fs)
     if scheme[1].lower() not in {"postgresql", "postgres", "postgresql+psycopg"}:
         msg = f"a ledger is a file or in PostgreSQL, not in {scheme[1]}://."
-        raise ParameterError(msg, hint='write ledger="postgresql://user@host/name".')
+        hint = 'write ledger="budget.db" or ledger="postgresql://user@host/name".'
+        raise ParameterError(msg, hint=hint)
     from dpframe.privacy.ledger.postgres import PostgresDatabase  # noqa: PLC0415 - an extra
 
     return PostgresDatabase(path)
@@ -163,4 +164,7 @@ def no_budget(dataset: str, place: str, names: list[str]) -> LedgerError:
     """Return the error for a budget that is not in a ledger."""
     known = f"it holds {', '.join(map(repr, names))}" if names else "it holds none"
     msg = f"there is no budget {dataset!r} in {place}: {known}."
-    return LedgerError(msg, hint="Accountant(..., create=True) makes it.")
+    hint = "Accountant(..., create=True) makes it"
+    if names:
+        hint += f"; a child is named after its budget, as in {names[0] + '/name'!r}"
+    return LedgerError(msg, hint=f"{hint}.")

@@ -139,7 +139,8 @@ def _report(database: Database, root: str, path: str, mark: Mark | None) -> Repo
     lines = [piece for line in overview(shown) for piece in _parted(line)]
     lines += ["", *_indented(_events(shown, sound)), ""]
     if fault is None:
-        whole = f"The record is whole: {len(rows)} rows, chained by their hashes."
+        count = f"{len(rows)} row{'s' if len(rows) > 1 else ''}"
+        whole = f"The record is whole: {count}, chained by their hashes."
         lines += _indented([whole, "anchor {}:{}".format(*book.lasting)])
     else:
         known = f"its first {len(sound)} of {len(rows)} rows"

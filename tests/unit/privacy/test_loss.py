@@ -191,7 +191,7 @@ def test_pure_loss_holds_at_every_delta() -> None:
 
 
 def test_loss_says_nothing_beyond_what_it_proves() -> None:
-    with pytest.raises(ParameterError, match="delta this small"):
+    with pytest.raises(ParameterError, match=r"this small\.\nHint: pass a delta above"):
         Loss(epsilon=Fraction(1), delta=Fraction(1, 10)).at(delta=0.01)
     with pytest.raises(ParameterError, match="delta this small"):
         Loss(rho=Fraction(1), delta=Fraction(1, 100)).at(delta=0.01)

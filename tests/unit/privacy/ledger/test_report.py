@@ -28,6 +28,13 @@ def test_a_report_tells_all_budgets_of_either_database(ledger: Ledger) -> None:
         list(reports(ledger.address, "third"))
 
 
+def test_rows_of_a_whole_record_are_counted(ledger: Ledger) -> None:
+    budget = ledger.budget(1)
+    assert "whole: 1 row, chained" in next(iter(reports(ledger.address))).text
+    pay(budget, 0.1)
+    assert "whole: 2 rows, chained" in next(iter(reports(ledger.address))).text
+
+
 def test_a_report_of_a_broken_record_names_the_row_and_shows_what_stands(
     ledger: Ledger,
 ) -> None:
