@@ -22,6 +22,7 @@ from dpframe.errors import (
     LedgerError,
     MissingExtraError,
     NotAttachedError,
+    NotDurableWarning,
     NotProvedError,
     ParameterError,
     ParameterTypeError,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from dpframe.dialects.pandas.private import PrivatePandas
     from dpframe.dialects.polars.private import PrivatePolars
     from dpframe.functions import cut, to_datetime, to_numeric, where
-    from dpframe.preview import Preview
+    from dpframe.preview import KeysPreview, Preview
     from dpframe.releases.answer import Release
     from dpframe.releases.keys import KeysRelease
     from dpframe.releases.load import load
@@ -56,6 +57,7 @@ __all__ = [
     "DPFrameError",
     "DomainRequiredError",
     "EvaluationError",
+    "KeysPreview",
     "KeysRelease",
     "LedgerBusyError",
     "LedgerCorruptError",
@@ -64,6 +66,7 @@ __all__ = [
     "MeanCov",
     "MissingExtraError",
     "NotAttachedError",
+    "NotDurableWarning",
     "NotProvedError",
     "ParameterError",
     "ParameterTypeError",
@@ -99,6 +102,7 @@ def __dir__() -> list[str]:
 
 
 _ROOMS = {
+    "KeysPreview": "preview",
     "KeysRelease": "releases.keys",
     "MeanCov": "releases.mean_cov",
     "Preview": "preview",

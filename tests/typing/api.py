@@ -13,6 +13,7 @@ import polars as pl
 import dpframe
 from dpframe import (
     Accountant,
+    KeysPreview,
     KeysRelease,
     Loss,
     MeanCov,
@@ -26,7 +27,6 @@ from dpframe import (
     TableRelease,
 )
 from dpframe.attach import RawNamespace
-from dpframe.preview import KeysPreview
 
 budget = Accountant(epsilon=1)
 eager = pl.DataFrame({"id": [1], "age": [30.0], "state": ["CA"]})

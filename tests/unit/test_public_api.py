@@ -73,6 +73,7 @@ GROUPS: dict[str, tuple[tuple[str, ...], dict[str, Any], tuple[str, ...]]] = {
 
 CLASSES = [
     dpframe.Accountant,
+    dpframe.KeysPreview,
     dpframe.KeysRelease,
     dpframe.Loss,
     dpframe.MeanCov,
