@@ -306,6 +306,11 @@ probe: ContextVar[Probe | None] = ContextVar("dpframe_probe", default=None)
 """Set by `dpframe.testing` alone; releases made under it are marked as tests."""
 
 
+def is_test() -> bool:
+    """Return whether releases made now are tests: watched, or of noise that repeats."""
+    return probe.get() is not None or not is_private()
+
+
 def release(query: Query[R]) -> R:
     """Charge a query, evaluate it on its frame, add its noise and finish it.
 
@@ -329,9 +334,8 @@ def release(query: Query[R]) -> R:
         steps=state.steps,
         scope=state.scope,
     )
-    watcher = probe.get()
-    is_test = watcher is not None or not is_private()
-    if is_test and state.accountant.durable:
+    watcher, test = probe.get(), is_test()
+    if test and state.accountant.durable:
         msg = (
             "a release that is watched, or whose noise repeats, is not private.\n"
             "Nothing was released and nothing was spent."
@@ -355,7 +359,7 @@ def release(query: Query[R]) -> R:
                 columns=query.columns,
                 parameters=query.parameters,
                 cost=query.cost,
-                is_test=is_test,
+                is_test=test,
             ),
         )
     )

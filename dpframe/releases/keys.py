@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 
 from dpframe.errors import ParameterError
-from dpframe.measure import probe
-from dpframe.noise.randomness import is_private
+from dpframe.measure import is_test
 from dpframe.releases.answer import Release
 from dpframe.releases.figures import COUNT, GridError
 from dpframe.releases.noise_law import NoiseLaw
@@ -134,7 +133,7 @@ class KeysRelease(Release[N]):
             )
             hint = "find keys of coarser values, or at a larger epsilon or delta."
             raise ParameterError(msg, hint=hint)
-        if self.provenance.is_test and probe.get() is None and is_private():
+        if self.provenance.is_test and not is_test():
             msg = "These keys were found with noise that is not private."
             hint = "find them again outside of dpframe.testing."
             raise ParameterError(msg, hint=hint)
