@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import os
 import sqlite3
+import stat
 import time
 import warnings
 from contextlib import closing, contextmanager, suppress
@@ -204,7 +205,7 @@ class SQLiteFile(database.Database):
         by whoever opens it by the first.
         """
         last = time.monotonic() + _SECONDS_TO_MAKE
-        while self._stat().st_nlink > 1:
+        while (found := self._stat()).st_nlink > 1 and stat.S_ISREG(found.st_mode):
             if time.monotonic() > last:
                 msg = (
                     f"the file {self.place} has another name, too: after a crash its "
