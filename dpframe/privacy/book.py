@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from dpframe.errors import (
     LedgerCorruptError,
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
     from dpframe.privacy.entries import Event
     from dpframe.privacy.scope import Scope
+
+_DEEPEST: Final = 50
+"""Children below children; a record of many more could not be read again."""
 
 
 @dataclass(eq=False, kw_only=True)
@@ -236,6 +239,9 @@ class Book:
         if self.accounts:
             parent = self.account(path.rpartition("/")[0])
             _check_open(parent)
+            if path.count("/") > _DEEPEST:
+                msg = f"children are nested {_DEEPEST} deep at most."
+                raise LedgerError(msg, hint="make a child of a budget further up.")
             if not self.grants(parent, _taken(total)):
                 raise exceeded(
                     total.loss,

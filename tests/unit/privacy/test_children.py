@@ -502,3 +502,13 @@ def test_parts_of_a_partition_cost_their_child_the_largest() -> None:
     assert child.room(partition.part("g=0")) == pure(0)
     child.close()
     assert budget.remaining == pure("0.5")
+
+
+def test_children_are_nested_so_deep_that_the_record_can_be_read() -> None:
+    budget = Accountant(epsilon=1)
+    child = budget
+    for _ in range(50):
+        child = child.child("c", epsilon=1)
+    with pytest.raises(LedgerError, match="50 deep at most"):
+        child.child("c", epsilon=1)
+    assert child.allows(epsilon=1)
