@@ -40,7 +40,12 @@ def test_the_notebooks_are_those_that_the_readme_lists() -> None:
 
 @pytest.mark.filterwarnings("default")  # the kernel and its client warn of themselves
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_runs_from_top_to_bottom(path: Path, tmp_path: Path) -> None:
+def test_a_notebook_runs_from_top_to_bottom(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(
+        "PYTHONWARNINGS", "ignore::UserWarning"
+    )  # the folder's, if tmpfs
     kept, again = read(path), read(path)
     where = {"metadata": {"path": str(tmp_path)}}
     NotebookClient(again, kernel_name="python3", timeout=120, resources=where).execute()

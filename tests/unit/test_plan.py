@@ -134,7 +134,6 @@ def test_children_pay_from_what_was_set_aside_for_them() -> None:
     assert not dpframe.plan.budget([ask_daily.count(epsilon=0.1)]).fits
 
 
-@pytest.mark.filterwarnings("ignore::dpframe.errors.NotDurableWarning")
 def test_handles_of_one_ledger_are_one_budget(tmp_path: Path) -> None:
     place = tmp_path / "budget.db"
     budget = Accountant(epsilon=1, ledger=place, create=True)

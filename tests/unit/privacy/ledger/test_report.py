@@ -30,9 +30,9 @@ def test_a_report_tells_all_budgets_of_either_database(ledger: Ledger) -> None:
 
 def test_rows_of_a_whole_record_are_counted(ledger: Ledger) -> None:
     budget = ledger.budget(1)
-    assert "whole: 1 row, chained" in next(iter(reports(ledger.address))).text
+    assert "whole: 1 row, chained" in list(reports(ledger.address))[-1].text
     pay(budget, 0.1)
-    assert "whole: 2 rows, chained" in next(iter(reports(ledger.address))).text
+    assert "whole: 2 rows, chained" in list(reports(ledger.address))[-1].text
 
 
 def test_a_report_of_a_broken_record_names_the_row_and_shows_what_stands(
