@@ -8,8 +8,9 @@ when its transaction has reached the disk.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from threading import RLock
-from typing import TYPE_CHECKING, TypeVar, final
+from typing import TYPE_CHECKING, Final, TypeVar, final
 
 from dpframe.errors import LedgerCorruptError, LedgerError
 from dpframe.privacy.book import Book
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from dpframe.privacy.total import Total
 
 T = TypeVar("T")
+
+_LAST_DIGITS: Final = Fraction(1, 10**9)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,8 +132,11 @@ class DurableStore(Store):
                 marks = [] if anchor is None else [anchor]
                 book, _ = self._read(session, Book(), marks)
             recorded = book.root.total
-            if total is not None and total.epsilon is not None:
-                # Its rho was converted when it was made, maybe less tightly.
+            if (
+                total is not None
+                and total.epsilon is not None
+                and _near(recorded, total)
+            ):
                 total = replace(total, rho=recorded.rho)
             if total is not None and total != recorded:
                 one, other = recorded.words, total.words
@@ -194,6 +200,15 @@ class DurableStore(Store):
     def _keep(self, book: Book) -> None:
         self._seen = Mark(sequence=book.lasting[0], digest=book.lasting[1])
         self._book = book  # last: an interrupt in between has all rows read again
+
+
+def _near(recorded: Total, total: Total) -> bool:
+    """Return whether the rho on record grants no more than one converted now."""
+    return (
+        recorded.rho is not None
+        and total.rho is not None
+        and recorded.rho <= total.rho * (1 + _LAST_DIGITS)
+    )
 
 
 def check_mark(mark: Mark, rows: Sequence[Entry], place: str) -> None:

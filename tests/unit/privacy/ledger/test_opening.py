@@ -102,6 +102,9 @@ def test_budget_is_the_same_where_deltas_are_converted_more_tightly_since(
     again = ledger.budget(epsilon=1, delta=1e-6)
     assert again == budget
     assert again.total == recorded
+    monkeypatch.setattr("dpframe.privacy.total.rho_within", lambda *_: Fraction(1, 50))
+    with pytest.raises(LedgerError, match="has a total of"):  # it granted too much
+        ledger.budget(epsilon=1, delta=1e-6)
     for other in ({"epsilon": 1, "delta": 1e-7}, {"epsilon": 1}, {"rho": 1}):
         with pytest.raises(LedgerError, match="has a total of"):
             ledger.budget(**other)
