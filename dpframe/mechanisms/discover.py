@@ -100,7 +100,6 @@ def discover_keys(
         mechanism="discover_keys",
         columns=names,
         parameters={
-            "delta": str(loss.delta),
             "max_groups": str(contribution.limit),
             "threshold": str(threshold),
         },
