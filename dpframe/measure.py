@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 import numpy as np
 import polars as pl
 
+from dpframe.engines.forks import FORKS
 from dpframe.engines.local import evaluate
 from dpframe.engines.occupied import occurrences
 from dpframe.errors import LedgerError
@@ -321,7 +322,8 @@ def release(query: Query[R]) -> R:
     LedgerError
         If the ledger cannot be used, or the release is a test. No row was read.
     EvaluationError
-        If the frame cannot be evaluated. The charge stays.
+        If the frame cannot be evaluated. The charge stays, but in a forked process
+        without Polars' threads, where nothing is charged.
     RandomnessError
         If no random bytes are to be had. The charge stays; nothing is released.
     """
@@ -341,6 +343,8 @@ def release(query: Query[R]) -> R:
             "Nothing was released and nothing was spent."
         )
         raise LedgerError(msg, hint="test with a budget in memory: no ledger=.")
+    if state.accountant.durable:  # others are refused in a forked process anyway
+        FORKS.check()
     receipt = state.accountant.charge(query.cost, event)
     figures: tuple[Array, ...] = ()
     keys: pl.DataFrame | None = None

@@ -144,7 +144,7 @@ def test_a_broken_source_of_randomness_releases_nothing(
     kind.ask(frame.dp)  # fills caches of public tables
     monkeypatch.setattr("dpframe.noise.randomness.os.urandom", BROKEN[name])
     # A charge's name comes from the same source; here the noise is to miss it.
-    monkeypatch.setattr("dpframe.privacy.identity.uuid4", object)
+    monkeypatch.setattr("dpframe.privacy.accountant.new_identity", lambda: "named")
     with pytest.raises(dpframe.RandomnessError):
         kind.ask(frame.dp)
     assert budget.spent.epsilon == 2
