@@ -10,30 +10,34 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import TYPE_CHECKING, Final, Self, SupportsIndex, TypeVar, final, overload
 
 import polars as pl
 
-from dpframe.errors import LedgerError, ParameterTypeError
+from dpframe.errors import ParameterTypeError
 from dpframe.privacy.book import Book
-from dpframe.privacy.children import checked_name, free_name, weights_of
+from dpframe.privacy.children import (
+    Shares,
+    checked_name,
+    set_aside,
+    total_of_child,
+)
 from dpframe.privacy.display import accountant_text
 from dpframe.privacy.display_html import accountant_html
 from dpframe.privacy.entries import CHARGED, RELEASED, plain
 from dpframe.privacy.identity import new_identity
-from dpframe.privacy.lanes import check_kind, settled
+from dpframe.privacy.lanes import settled
 from dpframe.privacy.loss import Loss, stated_loss
-from dpframe.privacy.refusals import nothing_to_split
 from dpframe.privacy.scope import ROOT
 from dpframe.privacy.standing import standing_of
 from dpframe.privacy.store import MemoryStore
-from dpframe.privacy.total import EPSILON, RHO, Total, probability_or_zero
+from dpframe.privacy.total import Total
 from dpframe.table import Table
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable
+    from fractions import Fraction
 
     from dpframe.privacy.book import Account
     from dpframe.privacy.entries import Entry, Event
@@ -354,40 +358,11 @@ class Accountant:
         (2.0, 1.0)
         """
         path = f"{self._path}/{checked_name(name, what='name')}"
-        total = self._child_total(epsilon, rho, keys_delta)
-
-        def opening(book: Book) -> Entry | None:
-            account = book.accounts.get(path)
-            if account is None:
-                return book.opening(path, total, new_identity())
-            if account.closed:
-                msg = f"a child {path!r} is on record and was closed."
-                raise LedgerError(msg, hint="choose another name.")
-            if account.total != total:
-                one, other = account.total.words_of_child, total.words_of_child
-                if one == other:
-                    one, other = account.total.exact, total.exact
-                msg = (
-                    f"a child {path!r} is on record and has another total: "
-                    f"{one}, not {other}."
-                )
-                hint = "pass the total on record, or choose another name."
-                raise LedgerError(msg, hint=hint)
-            return None
-
-        self._store.add(opening)
-        return Accountant.at(self._store, path)
-
-    def _child_total(self, epsilon: object, rho: object, keys_delta: object) -> Total:
-        stated = stated_loss(epsilon=epsilon, rho=rho, allow_weak=True)
-        check_kind(stated, self._total)
-        keys = probability_or_zero(keys_delta, what="keys_delta")
-        return Total(
-            epsilon=(stated.epsilon or Fraction(0)) if EPSILON in self.lanes else None,
-            rho=stated.as_rho if RHO in self.lanes else None,
-            delta=keys or None,
-            keys_delta=keys,
+        total = total_of_child(
+            self._total, epsilon=epsilon, rho=rho, keys_delta=keys_delta
         )
+        self._store.add(lambda book: set_aside(book, path, total))
+        return Accountant.at(self._store, path)
 
     @overload
     def split(self, parts: int) -> list[Accountant]: ...
@@ -421,40 +396,12 @@ class Accountant:
         >>> stages["daily"].total.epsilon
         Fraction(3, 4)
         """
-        weights = weights_of(parts)
-        whole = sum(weights.values(), Fraction(0))
-        rest: list[Loss] = []
-        names: dict[str, str] = {}
-
-        def opening(label: str, weight: Fraction) -> Callable[[Book], Entry]:
-            def write(book: Book) -> Entry:
-                if not rest:
-                    account = book.account(self._path)
-                    rest.append(book.room(account, ROOT))
-                    if not (account.closed or rest[0].epsilon or rest[0].rho):
-                        raise nothing_to_split(rest[0])
-                free = (
-                    label if isinstance(parts, Mapping) else free_name(book, self._path)
-                )
-                names[label] = f"{self._path}/{free}"
-                total = self._part(rest[0].share(weight / whole))
-                return book.opening(names[label], total, new_identity())
-
-            return write
-
-        self._store.add(*(opening(name, weight) for name, weight in weights.items()))
-        made = {name: Accountant.at(self._store, names[name]) for name in weights}
-        return made if isinstance(parts, Mapping) else list(made.values())
-
-    def _part(self, rest: Loss) -> Total:
-        """Return the total of a child that takes this much of what remains."""
-        keys = rest.delta or Fraction(0)
-        return Total(
-            epsilon=(rest.epsilon or Fraction(0)) if EPSILON in self.lanes else None,
-            rho=(rest.rho or Fraction(0)) if RHO in self.lanes else None,
-            delta=keys or None,
-            keys_delta=keys,
-        )
+        shares = Shares(self._path, parts)
+        self._store.add(*shares.writes)
+        made = [Accountant.at(self._store, path) for path in shares.paths]
+        if isinstance(parts, Mapping):
+            return dict(zip(shares.names, made, strict=True))
+        return made
 
     def close(self) -> None:
         """End this child and give what it has not spent back to its parent.
