@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from decimal import ROUND_FLOOR
-from typing import TYPE_CHECKING
+from fractions import Fraction
+from math import isqrt
+from typing import TYPE_CHECKING, Final
 
 from dpframe.errors import BudgetExceededError
 from dpframe.privacy.loss import decimal_text
 
 if TYPE_CHECKING:
     from dpframe.privacy.loss import Loss
+
+_FINE: Final = 10**40
 
 
 def exceeded(
@@ -76,10 +80,20 @@ def _amounts(cost: Loss) -> str:
 
 
 def _choices(remaining: Loss, *, spend: bool) -> str:
-    """Return what fits in each lane, as it would be typed."""
+    """Return what fits in each lane, as it would be typed.
+
+    Where only a rho is left, the epsilon that costs it is told, too.
+    """
     pairs = {"epsilon": remaining.epsilon, "rho": remaining.rho}
+    if remaining.epsilon is None and remaining.rho and not spend:
+        pairs = {"rho": remaining.rho, "epsilon": _root(2 * remaining.rho)}
     lanes = [f"{k}={decimal_text(v, ROUND_FLOOR)}" for k, v in pairs.items() if v]
     fits = " or ".join(lanes)
     if spend and remaining.delta:
         fits += f" with delta={decimal_text(remaining.delta, ROUND_FLOOR)}"
     return fits
+
+
+def _root(number: Fraction) -> Fraction:
+    """Return a square root, rounded down."""
+    return Fraction(isqrt(number.numerator * _FINE**2 // number.denominator), _FINE)

@@ -56,7 +56,7 @@ def open_ledger(
     """
     mark = None if anchor is None else mark_of(anchor)
     database = database_at(ledger, unsafe_network_fs=unsafe_network_fs)
-    if create and total is not None:
+    if create and total is not None and mark is None:  # an anchor was there before
         database.prepare()
         database.recognise()
         _add_budget(database, dataset, total)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
+import re
 from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING
@@ -452,3 +453,16 @@ def test_lanes_are_read_in_any_order_of_charges() -> None:
         assert all(granted(budget, cost) for cost in order)
         sums.add(budget.spent)
     assert len(sums) == 1
+
+
+@pytest.mark.parametrize("rho", ["0.02", "0.00395956", "3e-9", "7"])
+def test_refusal_in_rho_names_the_epsilon_that_still_fits(rho: str) -> None:
+    budget = Accountant(rho=Fraction(rho))
+    with pytest.raises(BudgetExceededError) as refusal:
+        budget.charge(gaussian("8"), EVENT)
+    found = re.search(r"or epsilon=([\d.e-]+) or less", str(refusal.value))
+    assert found is not None
+    fits = Fraction(found[1])
+    assert granted(budget, budget.settle(Loss(epsilon=fits)))
+    root = math.sqrt(2 * float(Fraction(rho)))
+    assert math.isclose(float(fits), root, rel_tol=1e-5)

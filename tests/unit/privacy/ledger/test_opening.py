@@ -266,6 +266,14 @@ def test_anchor_is_found_again(ledger: Ledger) -> None:
             ledger.afresh(anchor=wrong)
 
 
+def test_ledger_that_an_anchor_knows_is_never_made(sqlite: Ledger) -> None:
+    anchor = sqlite.budget(1).anchor
+    Path(sqlite.address).unlink()
+    with pytest.raises(LedgerError, match="create=True"):
+        sqlite.budget(1, anchor=anchor)
+    assert not Path(sqlite.address).exists()
+
+
 @pytest.mark.parametrize("anchor", ["", "1", "1:abc", "x:" + "0" * 64, 1, b"1:0"])
 def test_anchor_of_another_form_is_refused(ledger: Ledger, anchor: Any) -> None:
     ledger.budget(1)
