@@ -7,12 +7,9 @@ of what was charged, kept in a `Store`: in memory, or durably in a ledger.
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Self, SupportsIndex, TypeVar, final, overload
-
-import polars as pl
+from typing import TYPE_CHECKING, Self, SupportsIndex, TypeVar, final, overload
 
 from dpframe.errors import ParameterTypeError
 from dpframe.privacy.book import Book
@@ -24,7 +21,8 @@ from dpframe.privacy.children import (
 )
 from dpframe.privacy.display import accountant_text
 from dpframe.privacy.display_html import accountant_html
-from dpframe.privacy.entries import CHARGED, RELEASED, plain
+from dpframe.privacy.entries import plain
+from dpframe.privacy.events import events_table
 from dpframe.privacy.identity import new_identity
 from dpframe.privacy.lanes import settled
 from dpframe.privacy.loss import Loss, stated_loss
@@ -32,7 +30,6 @@ from dpframe.privacy.scope import ROOT
 from dpframe.privacy.standing import standing_of
 from dpframe.privacy.store import MemoryStore
 from dpframe.privacy.total import Total
-from dpframe.table import Table
 
 if TYPE_CHECKING:
     import os
@@ -40,26 +37,14 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from dpframe.privacy.book import Account
-    from dpframe.privacy.entries import Entry, Event
+    from dpframe.privacy.entries import Event
     from dpframe.privacy.loss import Amount
     from dpframe.privacy.scope import Scope
     from dpframe.privacy.standing import Standing
     from dpframe.privacy.store import Reference, Store
+    from dpframe.table import Table
 
 T = TypeVar("T")
-
-_SCHEMA: Final = {
-    "sequence": pl.Int64(),
-    "time": pl.Datetime("us", "UTC"),
-    "dataset": pl.String(),
-    "mechanism": pl.String(),
-    "columns": pl.String(),
-    "parameters": pl.String(),
-    "cost": pl.String(),
-    "scope": pl.String(),
-    "charged": pl.String(),
-    "state": pl.String(),
-}
 
 
 @final
@@ -427,29 +412,7 @@ class Accountant:
         release raised what its budget has spent. That is less than its cost, or
         nothing, where other parts of the partition had cost more.
         """
-        rows = [
-            (
-                row.sequence,
-                dt.datetime.fromisoformat(row.time),
-                row.account,
-                row.mechanism,
-                row.columns,
-                row.parameters,
-                row.cost,
-                row.scope,
-                row.charged,
-                row.state,
-            )
-            for row in self._rows(CHARGED, RELEASED)
-        ]
-        return Table(pl.DataFrame(rows, schema=_SCHEMA, orient="row"))
-
-    def _rows(self, *states: str) -> list[Entry]:
-        return [
-            row
-            for row in self._store.entries()
-            if row.state in states and f"{row.account}/".startswith(f"{self._path}/")
-        ]
+        return events_table(self._store.entries(), self._path)
 
     def charge(
         self, cost: Loss, event: Event, *, request: str | None = None
@@ -557,7 +520,7 @@ class Accountant:
                 account,
                 rows,
                 place=store.place,
-                durable=store.reference is not None,
+                durable=self.durable,
             )
         )
 

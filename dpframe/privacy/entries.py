@@ -90,6 +90,10 @@ class Entry:
     charged: str = ""
     previous: str
 
+    def is_below(self, path: str) -> bool:
+        """Return whether it is a row of an account, or of one below that."""
+        return f"{self.account}/".startswith(f"{path}/")
+
     @cached_property
     def digest(self) -> str:
         """SHA-256 of the row, that of the row before included."""

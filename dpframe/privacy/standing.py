@@ -169,7 +169,7 @@ def standing_of(
     holds = {measure: getattr(room, measure) is not None for measure in MEASURES}
     charged, last = 0, deque["tuple[int, Entry]"](maxlen=most)
     for row in rows:
-        if row.state == CHARGED and f"{row.account}/".startswith(f"{account.path}/"):
+        if row.state == CHARGED and row.is_below(account.path):
             charged += 1
             last.append((charged, row))
     return Standing(

@@ -178,7 +178,7 @@ def _events(shown: Standing, rows: Sequence[Entry]) -> list[str]:
     cells = [("row", "time (UTC)", "event", "cost", "state")]
     details: list[list[str]] = [[]]
     for row in rows:
-        if row.state == RELEASED or not _is_below(row, shown.path):
+        if row.state == RELEASED or not row.is_below(shown.path):
             continue
         when = cell_text(row.time[:19].replace("T", " "))
         number = str(row.sequence)
@@ -210,10 +210,6 @@ def _short(text: str) -> str:
 
 def _indented(lines: Iterable[str]) -> list[str]:
     return [f"  {line}" for line in lines]
-
-
-def _is_below(row: Entry, path: str) -> bool:
-    return f"{row.account}/".startswith(f"{path}/")
 
 
 def _details(shown: Standing, row: Entry, charge: Charge) -> list[str]:

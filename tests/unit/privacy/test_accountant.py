@@ -29,7 +29,7 @@ from dpframe.errors import (
     ParameterTypeError,
     PrivacyError,
 )
-from dpframe.privacy import accountant as module
+from dpframe.privacy import entries as module
 from dpframe.privacy import store
 from dpframe.privacy.accountant import Accountant, Receipt
 from dpframe.privacy.book import Book
