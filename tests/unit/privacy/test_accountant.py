@@ -29,8 +29,8 @@ from dpframe.errors import (
     ParameterTypeError,
     PrivacyError,
 )
-from dpframe.privacy import entries as module
-from dpframe.privacy import store
+from dpframe.privacy import accountant as module
+from dpframe.privacy import entries, store
 from dpframe.privacy.accountant import Accountant, Receipt
 from dpframe.privacy.book import Book
 from dpframe.privacy.entries import Event
@@ -302,12 +302,12 @@ def test_sequence_follows_the_order_of_charges_when_the_clock_jumps(
     budget = Accountant(1)
     pay(budget, 0.4)
 
-    class Past(module.dt.datetime):
+    class Past(entries.dt.datetime):
         @classmethod
         def now(cls, tz: Any = None) -> Any:
             return cls(1970, 1, 1, tzinfo=tz)
 
-    monkeypatch.setattr(module.dt, "datetime", Past)
+    monkeypatch.setattr(entries.dt, "datetime", Past)
     pay(budget, 0.4)
     monkeypatch.undo()
     assert not granted(budget, 0.4)
