@@ -44,6 +44,10 @@ class Account:
     total : Total
     parent : Account or None
     children : list of Account
+    open : dict of str to Account
+        Those children that are not closed, by path.
+    ended : dict of str to Fraction
+        What the closed ones had spent together, by measure.
     closed : bool
         Whether what it had not spent went back to its parent.
     costs : dict of str to Costs
@@ -54,6 +58,10 @@ class Account:
     total: Total
     parent: Account | None = None
     children: list[Account] = field(default_factory=list["Account"])
+    open: dict[str, Account] = field(default_factory=dict[str, "Account"])
+    ended: dict[str, Fraction] = field(
+        default_factory=lambda: dict.fromkeys(MEASURES, Fraction(0))
+    )
     closed: bool = False
     costs: dict[str, Costs] = field(
         default_factory=lambda: {measure: Costs() for measure in MEASURES}
@@ -62,17 +70,16 @@ class Account:
     @property
     def is_divided(self) -> bool:
         """Whether a part of it is set aside in a child."""
-        return any(not child.closed for child in self.children)
+        return bool(self.open)
 
     def used(self, measure: str) -> Fraction:
         """Return what is spent and what is set aside in open children."""
-        own = self.costs[measure].of(ROOT)
-        return sum((child.claim(measure) for child in self.children), own)
+        own = self.costs[measure].of(ROOT) + self.ended[measure]
+        return sum((child.claim(measure) for child in self.open.values()), own)
 
     def claim(self, measure: str) -> Fraction:
-        """Return what this account takes of its parent's total."""
-        used = self.used(measure)
-        return used if self.closed else max(used, self.total.limit(measure))
+        """Return what this account takes of its parent's total while it is open."""
+        return max(self.used(measure), self.total.limit(measure))
 
     def has_room(self, measure: str, *, at: Account, more: Fraction) -> bool:
         """Return whether this account and all below it would be within their totals.
@@ -85,13 +92,12 @@ class Account:
         self, measure: str, *, at: Account, more: Fraction
     ) -> tuple[Fraction, bool]:
         """Return the claim on the parent, and whether all totals are kept."""
-        used = self.costs[measure].of(ROOT) + (more if self is at else 0)
+        used = self.costs[measure].of(ROOT) + self.ended[measure]
+        used += more if self is at else 0
         fits = True
-        for child in self.children:
+        for child in self.open.values():
             claim, kept = child.standing(measure, at=at, more=more)
             used, fits = used + claim, fits and kept
-        if self.closed:  # it is held to what it spent, and its parent to the sum
-            return used, True
         limit = self.total.limit(measure)
         return max(used, limit), fits and used <= limit
 
@@ -219,7 +225,7 @@ class Book:
     @property
     def is_divided(self) -> bool:
         """Whether a part of the budget is set aside in a child."""
-        return any(account.is_divided for account in self.accounts.values())
+        return self.root.is_divided
 
     # Entries to write
 
@@ -378,6 +384,7 @@ class Book:
         self._requests[entry.request] = entry
         if parent is not None:
             parent.children.append(account)
+            parent.open[account.path] = account
 
     def _read_charge(self, entry: Entry) -> None:
         account, cost = self.account(entry.account), Loss.parsed(entry.cost)
@@ -411,9 +418,14 @@ class Book:
 
 
 def _close(account: Account) -> None:
-    account.closed = True
-    for child in account.children:
+    """Close an account and all below it; its parent remembers what it had spent."""
+    for child in [*account.open.values()]:
         _close(child)
+    account.closed = True
+    if account.parent is not None:
+        del account.parent.open[account.path]
+        for measure in MEASURES:
+            account.parent.ended[measure] += account.used(measure)
 
 
 def _rise(account: Account, cost: Loss, scope: Scope) -> dict[str, Fraction]:
