@@ -1,8 +1,9 @@
-"""What can go wrong, and what it costs: nothing, but for two that come late.
+"""What can go wrong, and what it costs: nothing, but for three that come late.
 
 The errors below are raised from parameters and schema alone, before a row is read
-and before anything is charged. `EvaluationError` and `RandomnessError` may come
-after the charge, which then stays spent; neither quotes what it met.
+and before anything is charged. `EvaluationError`, `RandomnessError` and, where a ledger
+is lost during a release, `LedgerError` may come after the charge, which then stays
+spent; none quotes what it met.
 
     DPFrameError
     ├─ PrivacyError

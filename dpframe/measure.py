@@ -320,7 +320,9 @@ def release(query: Query[R]) -> R:
     BudgetExceededError
         If the query costs more than what remains. No row was read.
     LedgerError
-        If the ledger cannot be used, or the release is a test. No row was read.
+        If the ledger cannot be used, or the release is a test. No row was read. If
+        it is of no more use when the answer is there, that is kept back and the charge
+        stays.
     EvaluationError
         If the frame cannot be evaluated. The charge stays, but in a forked process
         without Polars' threads, where nothing is charged.
@@ -367,7 +369,12 @@ def release(query: Query[R]) -> R:
             ),
         )
     )
-    receipt.released()
+    try:
+        receipt.released()
+    except LedgerError as error:  # its words are those of a charge that was refused
+        fact, hint = str(error).partition("\n")[0], error.hint
+        msg = f"{fact}\nNothing was released, and the charge stays."
+        raise type(error)(msg, hint=hint) from None
     return result
 
 

@@ -2,17 +2,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
 
-from dpframe.errors import ParameterError
-from dpframe.measure import GAUSSIAN, LAPLACE, MAX_NORM, Block, Part, Query
+from dpframe import Accountant
+from dpframe.errors import LedgerError, ParameterError
+from dpframe.measure import GAUSSIAN, LAPLACE, MAX_NORM, Block, Part, Query, release
 from dpframe.noise import DiscreteGaussian, DiscreteLaplace
 from dpframe.privacy.loss import Loss
 from dpframe.tally import WEIGHT, Contribution, Distinct, KeyAxis, Per, Tally
 from dpframe.values import column_type
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 EPSILON = Loss(epsilon=Fraction(1, 3))
 RHO = Loss(rho=Fraction(1, 7))
@@ -99,3 +103,23 @@ def test_blocks_add_up_to_the_cost(loss: Loss) -> None:
         query(loss, EPSILON, RHO)
     with pytest.raises(ValueError, match="do not add up"):
         replace(made, cost=loss.share(Fraction(2)))
+
+
+def test_an_answer_is_kept_back_where_the_ledger_is_lost_before_it_is_there(
+    tmp_path: Path,
+) -> None:
+    place, aside = tmp_path / "budget.db", tmp_path / "aside.db"
+    budget = Accountant(epsilon=1, ledger=place, create=True)
+    planned = pl.DataFrame({"x": [1]}).dp.attach(budget).dp.preview.count(epsilon=0.4)
+
+    def lose(measured: Any) -> Any:
+        place.rename(aside)
+        return planned.query.finish(measured)
+
+    with pytest.raises(LedgerError, match="there is no ledger") as caught:
+        release(replace(planned.query, finish=lose))
+    assert "Nothing was released, and the charge stays." in str(caught.value)
+    assert "nothing was spent" not in str(caught.value)
+    aside.rename(place)
+    assert budget.spent.epsilon == Fraction(2, 5)
+    assert [row["state"] for row in budget.events.to_dicts()] == ["charged"]
