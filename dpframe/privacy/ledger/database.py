@@ -16,6 +16,13 @@ BUSY_SECONDS: Final = 30
 """How long a writer waits for another one before it gives up."""
 
 
+def consequence(*, at_the_end: bool) -> str:
+    """Return what a failed transaction has cost; at its commit that is not known."""
+    if at_the_end:
+        return "Nothing was released; what was to be charged may be spent."
+    return "Nothing was released and nothing was spent."
+
+
 class Session(ABC):
     """An open transaction; it is of no use in a child that was forked in it."""
 

@@ -202,11 +202,7 @@ class PostgresDatabase(database.Database):
         reason = _WORDS.get(state) or _WORDS.get(
             state[:2], f"PostgreSQL failed with {state}"
         )
-        cost = (
-            "Nothing was released; what was to be charged may be spent."
-            if at_the_end
-            else "Nothing was released and nothing was spent."
-        )
+        cost = database.consequence(at_the_end=at_the_end)
         hint = _HINTS.get(state, _UNREACHED)
         return LedgerError(f"{self.place} cannot be used: {reason}.\n{cost}", hint=hint)
 

@@ -265,11 +265,7 @@ class SQLiteFile(database.Database):
         return self._failure(reason, at_the_end=at_the_end)
 
     def _failure(self, reason: str, *, at_the_end: bool = False) -> LedgerError:
-        cost = (
-            "Nothing was released; what was to be charged may be spent."
-            if at_the_end
-            else "Nothing was released and nothing was spent."
-        )
+        cost = database.consequence(at_the_end=at_the_end)
         msg = f"{self.place} cannot be used: {reason}.\n{cost}"
         hint = "make it a file that can be written, in a directory that can be."
         return LedgerError(msg, hint=hint)
