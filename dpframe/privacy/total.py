@@ -81,9 +81,8 @@ class Total:
         if (epsilon is None) == (rho is None):
             found = "none is given" if rho is None else "both are given"
             msg = f"a budget has one of epsilon= and rho=, but {found}."
-            raise ParameterTypeError(
-                msg, hint="write Accountant(epsilon=1) or (epsilon=1, delta=1e-6)."
-            )
+            hint = "write Accountant(epsilon=1), with delta=1e-6 or without."
+            raise ParameterTypeError(msg, hint=hint)
         keys = probability_or_zero(keys_delta, what="keys_delta")
         if rho is not None:
             if delta is not None:
