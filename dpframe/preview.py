@@ -51,6 +51,9 @@ class Preview(Generic[R]):
 
     ``Preview(count of rows, ± 14, discrete Gaussian, ρ=0.01 of 0.02 left, nothing
     spent)``
+
+    Of two lanes the first Gaussian release ends that of pure noise; its preview says
+    so: ``ends the ε lane``.
     """
 
     query: Query[R]
@@ -127,8 +130,11 @@ class Preview(Generic[R]):
 
     def __repr__(self) -> str:
         parts = [cell_text(self.query.outlook.title), *self.facts(), *self._law()]
-        fits = "" if self._fits() else ", too much"
-        parts.append(f"{' and '.join(self._shares())} left{fits}")
+        parts.append(f"{' and '.join(self._shares())} left")
+        if not self._fits():
+            parts.append("too much")
+        elif self._ends_pure_lane():
+            parts.append("ends the ε lane")
         return f"Preview({', '.join(parts)}, nothing spent)"
 
     def facts(self) -> list[str]:
@@ -155,6 +161,14 @@ class Preview(Generic[R]):
         if error is None or self.frame.private_state.accountant.lanes == ("epsilon",):
             return []
         return [error.noise.name]
+
+    def _ends_pure_lane(self) -> bool:
+        """Return whether only rhos would add up after it, and epsilons still do."""
+        state = self.frame.private_state
+        return (
+            self.cost.epsilon is None
+            and state.accountant.room(state.scope).epsilon is not None
+        )
 
     def _shares(self) -> list[str]:
         """Return what it takes of what is left."""
