@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import copy
-import linecache
 import math
 import os
 import pickle
@@ -18,6 +17,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from checks.interrupts import interrupted
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -29,8 +29,7 @@ from dpframe.errors import (
     ParameterTypeError,
     PrivacyError,
 )
-from dpframe.privacy import accountant as module
-from dpframe.privacy import entries, store
+from dpframe.privacy import accountant, book, entries, store
 from dpframe.privacy.accountant import Accountant, Receipt
 from dpframe.privacy.book import Book
 from dpframe.privacy.entries import Event
@@ -38,7 +37,6 @@ from dpframe.privacy.loss import Loss, exact_amount
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import FrameType
 
 EVENT = Event(mechanism="count", columns=(), parameters="")
 
@@ -408,13 +406,13 @@ def test_interrupt_never_leaves_half_a_charge(*, release: bool) -> None:
         act: Callable[[], object] = (
             receipt.released if release else lambda budget=budget: pay(budget, 0.5)
         )
-        interrupted = _interrupt(act, at=stop)
+        is_cut = interrupted(act, accountant, book, store, at=stop)
         rows = budget.events.to_dicts()
         paid = [Fraction(r["cost"][8:]) for r in rows if r["state"] == "charged"]
         assert budget.spent.epsilon == sum(paid)
         outcomes.add((budget.spent.epsilon, len(rows)))
         assert granted(budget, 0.25)  # the lock is free again
-        if not interrupted:
+        if not is_cut:
             break
     else:
         pytest.fail("the call never ran to its end")
@@ -422,32 +420,6 @@ def test_interrupt_never_leaves_half_a_charge(*, release: bool) -> None:
     assert outcomes == (
         {(quarter, 1), (quarter, 2)} if release else {(quarter, 1), (full, 2)}
     )
-
-
-def _interrupt(act: Callable[[], object], *, at: int) -> bool:
-    lines = 0
-    modules = {module.__file__, store.__file__, sys.modules[Book.__module__].__file__}
-
-    def trace(frame: FrameType, what: str, _: object) -> Any:
-        nonlocal lines
-        if frame.f_code.co_filename not in modules:
-            return None
-        line = linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip()
-        if what == "line" and not line.startswith("with self._"):
-            lines += 1
-            if lines == at:
-                raise KeyboardInterrupt
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        act()
-    except KeyboardInterrupt:
-        return True
-    finally:
-        sys.settrace(before)
-    return False
 
 
 def test_every_copy_is_the_same_budget() -> None:

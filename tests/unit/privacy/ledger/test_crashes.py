@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import linecache
 import os
 import random
 import signal
-import sys
 import time
 from contextlib import suppress
 from fractions import Fraction
@@ -14,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
+from checks.interrupts import interrupted
 from checks.ledgers import SCALE, charges, granted, paid, pay, scripts
 
 import dpframe
@@ -26,9 +25,10 @@ from dpframe.testing import recording, seeded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import FrameType
 
     from tests.unit.privacy.ledger.conftest import Ledger
+
+MODULES = (accountant, book, store, durable, postgres, sqlite, tables)
 
 
 def reporting(ledger: Ledger) -> tuple[int, int]:
@@ -103,7 +103,7 @@ def test_interrupt_leaves_a_whole_charge_or_none(ledger: Ledger, release: bool) 
             receipt.released if release else lambda: pay(budget, 0.5)
         )
         before, spent = len(budget.events), budget.spent.epsilon
-        ends = not _interrupt(act, at=stop)
+        ends = not interrupted(act, *MODULES, at=stop)
         added = len(budget.events) - before
         assert added in (0, 1)
         assert budget.spent.epsilon - spent == (0 if release else Fraction(added, 2))
@@ -112,33 +112,6 @@ def test_interrupt_leaves_a_whole_charge_or_none(ledger: Ledger, release: bool) 
         assert stop < 2000
     assert outcomes == {0, 1}
     assert ledger.afresh().spent.epsilon == budget.spent.epsilon == paid(budget)
-
-
-def _interrupt(act: Callable[[], object], *, at: int) -> bool:
-    lines = 0
-    modules = (accountant, book, store, durable, postgres, sqlite, tables)
-    files = {module.__file__ for module in modules}
-
-    def trace(frame: FrameType, what: str, _: object) -> Any:
-        nonlocal lines
-        if frame.f_code.co_filename not in files:
-            return None
-        line = linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip()
-        if what == "line" and not line.startswith("with self.lock"):
-            lines += 1
-            if lines == at:
-                raise KeyboardInterrupt
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        act()
-    except KeyboardInterrupt:
-        return True
-    finally:
-        sys.settrace(before)
-    return False
 
 
 def test_release_of_many_figures_is_one_charge_before_the_first(
