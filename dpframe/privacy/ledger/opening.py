@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from dpframe.errors import LedgerError, ParameterError, ParameterTypeError
 from dpframe.privacy.book import Book
@@ -19,6 +19,12 @@ if TYPE_CHECKING:
     from dpframe.privacy.ledger.database import Database
     from dpframe.privacy.store import Store
     from dpframe.privacy.total import Total
+
+
+_SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+]+)://")
+_ALMOST: Final = re.compile(
+    r"\s*postgres[a-z0-9+]*\s*:|\s+[a-z0-9+]+://", re.IGNORECASE
+)
 
 
 def open_ledger(
@@ -127,11 +133,15 @@ def database_at(ledger: object, *, unsafe_network_fs: bool) -> Database:
         msg = f"ledger must be a path or an address, not {type(ledger).__name__}."
         raise ParameterTypeError(msg, hint='write ledger="budget.db".')
     path = os.fsdecode(ledger)  # pyright: ignore[reportUnknownArgumentType]
-    scheme = re.match(r"([A-Za-z][A-Za-z0-9+]+)://", path)
+    scheme = _SCHEME.match(path)
     if scheme is None:
         if not path or "\0" in path:
             msg = "ledger must name a file."
             raise ParameterError(msg, hint='write ledger="budget.db".')
+        if _ALMOST.match(path):  # as a path it would be printed, password and all
+            msg = "ledger looks like the address of a database and is none."
+            hint = 'write ledger="postgresql://user@host/name".'
+            raise ParameterError(msg, hint=hint)
         return SQLiteFile(path, unsafe_network_fs=unsafe_network_fs)
     if scheme[1].lower() not in {"postgresql", "postgres", "postgresql+psycopg"}:
         msg = f"a ledger is a file or in PostgreSQL, not in {scheme[1]}://."

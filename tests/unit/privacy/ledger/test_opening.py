@@ -205,6 +205,10 @@ def test_directory_is_no_ledger(tmp_path: Path) -> None:
         ("a\0b", ParameterError),
         ("mysql://user@host/db", ParameterError),
         ("postgresql://user:canary@host:port/db", ParameterError),
+        ("postgresql:/user:canary@host/db", ParameterError),
+        ("postgres:user:canary@host/db", ParameterError),
+        (" postgresql://user:canary@host/db", ParameterError),
+        ("PostgreSQL+psycopg :/user:canary@host/db", ParameterError),
     ],
     ids=repr,
 )
