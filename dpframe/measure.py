@@ -339,13 +339,13 @@ def release(query: Query[R]) -> R:
         scope=state.scope,
     )
     watcher, test = probe.get(), is_test()
-    if test and state.accountant.durable:
-        msg = (
-            "a release that is watched, or whose noise repeats, is not private.\n"
-            "Nothing was released and nothing was spent."
-        )
-        raise LedgerError(msg, hint="test with a budget in memory: no ledger=.")
-    if state.accountant.durable:  # others are refused in a forked process anyway
+    if state.accountant.durable:  # one in memory is refused in a forked process anyway
+        if test:
+            msg = (
+                "a release that is watched, or whose noise repeats, is not private.\n"
+                "Nothing was released and nothing was spent."
+            )
+            raise LedgerError(msg, hint="test with a budget in memory: no ledger=.")
         FORKS.check()
     receipt = state.accountant.charge(query.cost, event)
     figures: tuple[Array, ...] = ()
@@ -400,9 +400,7 @@ def _selected(
 ) -> pl.DataFrame:
     """Return the keys whose noisy count reaches the threshold: all that leaves here."""
     exact = occurrences(frame, selection.statistic)
-    noise = selection.noise
-    draw = noise.sample if watcher is None else _drawn_by(watcher, noise)
-    noisy = exact.counts + draw(exact.counts.size)
+    noisy = exact.counts + _drawn(selection.noise, exact.counts.size, watcher)
     if watcher is not None:
         watcher.record_selection(query, exact, noisy)
     passed = np.asarray(noisy >= selection.threshold, dtype=np.bool_)
@@ -426,11 +424,10 @@ def _with_noise(part: Part, sums: Array, watcher: Probe | None) -> Array:
     columns: list[Array] = []
     for block in part.blocks:
         exact = sums[:, block.start : block.stop]
-        noise = part.noise(block)
-        draw = noise.sample if watcher is None else _drawn_by(watcher, noise)
-        columns.append(exact + draw(exact.size).reshape(exact.shape))
+        drawn = _drawn(part.noise(block), exact.size, watcher)
+        columns.append(exact + drawn.reshape(exact.shape))
     return np.concatenate(columns, axis=1)
 
 
-def _drawn_by(watcher: Probe, noise: Noise) -> Callable[[int], Array]:
-    return lambda size: watcher.draw(noise, size)
+def _drawn(noise: Noise, size: int, watcher: Probe | None) -> Array:
+    return noise.sample(size) if watcher is None else watcher.draw(noise, size)

@@ -24,7 +24,7 @@ from dpframe.privacy.display_html import accountant_html
 from dpframe.privacy.entries import plain
 from dpframe.privacy.events import events_table
 from dpframe.privacy.identity import new_identity
-from dpframe.privacy.lanes import settled
+from dpframe.privacy.lanes import chosen, only_meaning
 from dpframe.privacy.loss import Loss, stated_loss
 from dpframe.privacy.scope import ROOT
 from dpframe.privacy.standing import standing_of
@@ -274,7 +274,10 @@ class Accountant:
         ParameterError
             For a rho where only epsilons add up.
         """
-        return self._view(lambda book, account: settled(stated, book, account, scope))
+        meant, epsilon = only_meaning(stated, self._total), stated.epsilon
+        if meant is not None or epsilon is None:  # no record has to be read
+            return meant or stated
+        return self._view(lambda book, account: chosen(epsilon, book, account, scope))
 
     def allows(
         self, *, epsilon: Amount | None = None, rho: Amount | None = None

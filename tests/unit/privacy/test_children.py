@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from checks.losses import EVENT, gaussian, granted, pure
 
 from dpframe.errors import (
     BudgetExceededError,
@@ -19,24 +20,6 @@ from dpframe.privacy.accountant import Accountant
 from dpframe.privacy.entries import Event
 from dpframe.privacy.loss import Loss
 from dpframe.privacy.scope import ROOT, Partition
-
-EVENT = Event(mechanism="count", columns=(), parameters="")
-
-
-def pure(epsilon: float | str | Fraction) -> Loss:
-    return Loss(epsilon=Fraction(str(epsilon)))
-
-
-def gaussian(rho: float | str | Fraction) -> Loss:
-    return Loss(rho=Fraction(str(rho)))
-
-
-def granted(budget: Accountant, cost: Loss) -> bool:
-    try:
-        budget.charge(cost, EVENT)
-    except BudgetExceededError:
-        return False
-    return True
 
 
 def test_child_is_set_aside_at_once_and_spends_for_itself() -> None:

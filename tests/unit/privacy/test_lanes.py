@@ -12,33 +12,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from checks.losses import EVENT, gaussian, granted, pure
 from scipy.stats import norm
 
 from dpframe.errors import BudgetExceededError, ParameterError
 from dpframe.privacy.accountant import Accountant
-from dpframe.privacy.entries import Event
 from dpframe.privacy.loss import Loss
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-EVENT = Event(mechanism="count", columns=(), parameters="")
-
-
-def pure(epsilon: float | str) -> Loss:
-    return Loss(epsilon=Fraction(str(epsilon)))
-
-
-def gaussian(rho: float | str) -> Loss:
-    return Loss(rho=Fraction(str(rho)))
-
-
-def granted(budget: Accountant, cost: Loss) -> bool:
-    try:
-        budget.charge(cost, EVENT)
-    except BudgetExceededError:
-        return False
-    return True
 
 
 # What a granted sequence can really lose, computed without the accountant: each pure
