@@ -129,12 +129,14 @@ class Preview(Generic[R]):
         return [name for name in super().__dir__() if name not in ours]
 
     def __repr__(self) -> str:
+        state = self.frame.private_state
+        room = state.accountant.room(state.scope)
         parts = [cell_text(self.query.outlook.title), *self.facts(), *self._law()]
-        parts.append(f"{' and '.join(self._shares())} left")
-        if not self._fits():
+        parts.append(f"{' and '.join(self._shares(room))} left")
+        if not self._fits(room):
             parts.append("too much")
-        elif self._ends_pure_lane():
-            parts.append("ends the ε lane")
+        elif self.cost.epsilon is None and room.epsilon is not None:
+            parts.append("ends the ε lane")  # from then on only rhos add up
         return f"Preview({', '.join(parts)}, nothing spent)"
 
     def facts(self) -> list[str]:
@@ -162,30 +164,21 @@ class Preview(Generic[R]):
             return []
         return [error.noise.name]
 
-    def _ends_pure_lane(self) -> bool:
-        """Return whether only rhos would add up after it, and epsilons still do."""
-        state = self.frame.private_state
-        return (
-            self.cost.epsilon is None
-            and state.accountant.room(state.scope).epsilon is not None
-        )
-
-    def _shares(self) -> list[str]:
+    def _shares(self, room: Loss) -> list[str]:
         """Return what it takes of what is left."""
-        shown, _, left = self._spending()
+        shown, _, left = self._spending(room)
         return [f"{shown} of {decimal_text(left, ROUND_FLOOR)}"]
 
-    def _fits(self) -> bool:
-        _, amount, left = self._spending()
+    def _fits(self, room: Loss) -> bool:
+        _, amount, left = self._spending(room)
         return amount <= left
 
-    def _spending(self) -> tuple[Loss, Fraction, Fraction]:
+    def _spending(self, room: Loss) -> tuple[Loss, Fraction, Fraction]:
         """Return the cost, and its amount and what is left in the measure charged.
 
         A pure cost is one of epsilons, unless it fits only as the rho that it implies.
         """
-        state = self.frame.private_state
-        cost, room = self.cost, state.accountant.room(state.scope)
+        cost = self.cost
         rho, left = cost.as_rho, room.rho or Fraction(0)
         if cost.epsilon is None or room.epsilon is None:
             return Loss(rho=rho), rho, left
@@ -220,20 +213,18 @@ class KeysPreview(Preview[R]):
         """Return how many units hold a key that is published."""
         return [f"held by about {self.threshold} units or more"]
 
-    def _shares(self) -> list[str]:
-        delta, left = self._deltas()
+    def _shares(self, room: Loss) -> list[str]:
+        delta, left = self._deltas(room)
         share = f"δ={decimal_text(delta)} of {decimal_text(left, ROUND_FLOOR)}"
-        return [*super()._shares(), share]
+        return [*super()._shares(room), share]
 
-    def _fits(self) -> bool:
-        delta, left = self._deltas()
-        return super()._fits() and delta <= left
+    def _fits(self, room: Loss) -> bool:
+        delta, left = self._deltas(room)
+        return super()._fits(room) and delta <= left
 
-    def _deltas(self) -> tuple[Fraction, Fraction]:
+    def _deltas(self, room: Loss) -> tuple[Fraction, Fraction]:
         """Return the delta that it spends, and what is left of that for keys."""
-        state = self.frame.private_state
-        left = state.accountant.room(state.scope).delta
-        return self.cost.delta or Fraction(0), left or Fraction(0)
+        return self.cost.delta or Fraction(0), room.delta or Fraction(0)
 
     @property
     def _selection(self) -> Selection:
