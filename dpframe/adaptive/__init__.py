@@ -1,0 +1,1 @@
+"""Searches whose questions follow from their answers, on exact private counts."""
