@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from dpframe.frame import PrivateFrame
-    from dpframe.measure import Query, Selection
     from dpframe.outlook import ErrorLaw
+    from dpframe.query import Query, Selection
 
 R = TypeVar("R")
 

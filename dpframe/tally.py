@@ -23,6 +23,7 @@ from dpframe.errors import ParameterError, ParameterTypeError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from dpframe.grid import Grid
     from dpframe.values import ColumnType, Keys
 
 WEIGHT: Final = 1 << 16
@@ -339,7 +340,7 @@ class Tally:
 
     Attributes
     ----------
-    axes : tuple of Axis
+    axes : tuple of Axis or Grid
         The cells are their product; none makes one single cell.
     other : bool
         Whether a last cell counts the rows that are in no other.
@@ -354,7 +355,7 @@ class Tally:
     contribution : Contribution
     """
 
-    axes: tuple[Axis, ...] = ()
+    axes: tuple[Axis | Grid, ...] = ()
     other: bool = False
     present: tuple[ColumnType, ...] = ()
     quantities: tuple[Quantity, ...] | Ball = ()

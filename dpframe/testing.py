@@ -9,25 +9,31 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
 
-from dpframe.measure import GAUSSIAN, MAX_NORM, probe
+from dpframe.adaptive.session import CHANCE
+from dpframe.measure import probe
 from dpframe.noise import DiscreteGaussian
 from dpframe.noise.randomness import override
+from dpframe.query import GAUSSIAN, MAX_NORM
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
     from fractions import Fraction
 
     from dpframe.engines.occupied import Occurrences
-    from dpframe.measure import Part, Query
+    from dpframe.engines.ordered import Ordered
     from dpframe.noise import Noise
+    from dpframe.ordering import Ordering
     from dpframe.privacy.loss import Loss
+    from dpframe.query import Part, Query
 
 Array = np.ndarray[Any, np.dtype[Any]]
+
+_FROZEN: Final = 10**12  # times as sharp a choice as the loss pays for
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,6 +112,28 @@ class RecordedSelection:
 
 
 @dataclass(frozen=True, kw_only=True)
+class RecordedSearch:
+    """The order of the rows that a search asked about, and what it learnt.
+
+    Attributes
+    ----------
+    ordering : Ordering
+        What was sorted; its `multiplicity` is what a unit changes a count by at most.
+    exact : tuple of Ordered
+        The order of the rows of each cell.
+    learnt : object
+        What the search returned: public.
+    loss : Loss
+        What the release costs.
+    """
+
+    ordering: Ordering
+    exact: tuple[Ordered, ...]
+    learnt: Any
+    loss: Loss
+
+
+@dataclass(frozen=True, kw_only=True)
 class Record:
     """One release as `measure` saw it."""
 
@@ -115,6 +143,7 @@ class Record:
     cost: str
     parts: tuple[RecordedPart, ...] = ()
     selection: RecordedSelection | None = None
+    search: RecordedSearch | None = None
 
     def distance(self, other: Record) -> list[tuple[int, int]]:
         """Return for each block how far two records lie apart, and what is claimed.
@@ -200,6 +229,35 @@ class Recorder:
                 parameters=dict(query.parameters),
                 cost=query.cost.exact,
                 selection=found,
+            )
+        )
+
+    def select(
+        self, order: Ordered, *, size: int, level: Fraction, rate: Fraction
+    ) -> int:
+        """Return a point as the release does: a best one where noise is frozen."""
+        sharp = rate * _FROZEN if self.noiseless else rate
+        return CHANCE.select(order, size=size, level=level, rate=sharp)
+
+    def record_search(
+        self, query: Query[Any], exact: Sequence[Ordered], learnt: object
+    ) -> None:
+        """Take note of one search."""
+        if query.search is None:
+            return
+        found = RecordedSearch(
+            ordering=query.search.ordering,
+            exact=tuple(exact),
+            learnt=learnt,
+            loss=query.search.loss,
+        )
+        self.records.append(
+            Record(
+                mechanism=query.mechanism,
+                columns=query.columns,
+                parameters=dict(query.parameters),
+                cost=query.cost.exact,
+                search=found,
             )
         )
 

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from dpframe.frame import PrivateFrame
     from dpframe.goal import NoiseKind
-    from dpframe.measure import Query
     from dpframe.mechanisms.cells import Cells
     from dpframe.privacy.loss import Amount, Loss
+    from dpframe.query import Query
     from dpframe.releases.tabular import TableRelease
 
 N = TypeVar("N")

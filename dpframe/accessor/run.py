@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from dpframe.frame import PrivateFrame
     from dpframe.goal import NoiseKind
-    from dpframe.measure import Query
     from dpframe.privacy.loss import Loss
+    from dpframe.query import Query
     from dpframe.releases.keys import KeysRelease
     from dpframe.releases.mean_cov import MeanCov
     from dpframe.releases.scalar import ScalarRelease

@@ -18,6 +18,7 @@ from dpframe.engines.fold import BATCH, Sums
 from dpframe.engines.steps import scaled, weights
 from dpframe.errors import EvaluationError
 from dpframe.frame import UNIT
+from dpframe.nested import Nested
 from dpframe.tally import Ball, Distinct, KeyAxis, Per, Tally
 from dpframe.values import Kind
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-Statistic = Tally | Distinct
+Statistic = Tally | Distinct | Nested
 Array = np.ndarray[Any, np.dtype[Any]]
 
 _CELL: Final = "__cell__"
@@ -86,6 +87,8 @@ def withheld(read: Callable[[], T]) -> T:
 def _evaluate(source: pl.LazyFrame, statistic: Statistic) -> Array:
     if isinstance(statistic, Distinct):
         return _distinct(source, statistic)
+    if isinstance(statistic, Nested):
+        return statistic.stack(_evaluate(source, statistic.leaves))
     if _counts_texts(statistic):
         return _counted_texts(source, statistic)
     match statistic.contribution.per:

@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Final, cast
 import polars as pl
 
 from dpframe.engines.steps import scaled
+from dpframe.grid import EvenGrid, ListedGrid
 from dpframe.tally import WIDEST_TOTAL, Ball, BinAxis
 from dpframe.values import WIDEST, Kind, key_identity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from dpframe.grid import Grid
     from dpframe.tally import Axis, KeyAxis, Quantity, Tally
     from dpframe.values import ColumnType
 
@@ -150,7 +152,7 @@ def quantities(tally: Tally) -> list[pl.Expr]:
     return [unscaled(quantity) for quantity in tally.quantities]
 
 
-def code(axes: Sequence[Axis]) -> pl.Expr:
+def code(axes: Sequence[Axis | Grid]) -> pl.Expr:
     """Return the number of a row's cell, null where it is in none."""
     first, *others = axes
     combined = _axis_code(first)
@@ -159,9 +161,11 @@ def code(axes: Sequence[Axis]) -> pl.Expr:
     return combined
 
 
-def _axis_code(axis: Axis) -> pl.Expr:
+def _axis_code(axis: Axis | Grid) -> pl.Expr:
     if isinstance(axis, BinAxis):
         return _bin_code(axis)
+    if isinstance(axis, (EvenGrid, ListedGrid)):
+        return grid_code(axis).cast(pl.Int64)
     column, *others = axis.columns
     return _tuple_code(axis) if others else _key_code(column, axis.keys)
 
@@ -195,6 +199,37 @@ def _key_code(column: ColumnType, keys: Sequence[object]) -> pl.Expr:
 def _replace(value: pl.Expr, old: pl.Series) -> pl.Expr:
     new = pl.Series(range(len(old)), dtype=pl.Int32)
     return value.replace_strict(old, new, default=None, return_dtype=pl.Int32)
+
+
+def grid_code(grid: Grid) -> pl.Expr:
+    """Return the code of the nearest point of a grid, null where the value is missing.
+
+    As unsigned integers: a grid may have 2^64 points.
+    """
+    if isinstance(grid, ListedGrid):
+        return _listed_code(grid)
+    column, value = grid.column, number(grid.column)
+    if not column.is_whole:
+        low, high = float(grid.low), float(grid.high)
+        steps = (value.clip(low, high) - low) * float(1 / grid.step) + 0.5
+        last = math.nextafter(float(grid.size), 0.0)
+        return steps.floor().clip(0.0, min(float(grid.size - 1), last)).cast(pl.UInt64)
+    low, high, step = int(grid.low), int(grid.high), int(grid.step)
+    wide = is_wide(column) or max(-low, high, high - low + step) >= INT64_SAFE
+    dtype = pl.Int128() if wide else pl.Int64()
+    clipped = value.cast(dtype).clip(pl.lit(low, dtype), pl.lit(high, dtype))
+    steps = clipped - pl.lit(low, dtype)
+    if step > 1:
+        steps = (steps + pl.lit(step // 2, dtype)) // pl.lit(step, dtype)
+    return steps.cast(pl.UInt64)
+
+
+def _listed_code(grid: ListedGrid) -> pl.Expr:
+    value = number(grid.column)
+    dtype = pl.Int128() if grid.column.is_whole else pl.Float64()
+    thresholds = pl.lit(pl.Series(grid.thresholds, dtype=dtype))
+    found = thresholds.search_sorted(value.cast(dtype), side="right")
+    return pl.when(value.is_not_null()).then(found.cast(pl.UInt64))
 
 
 def _tuple_code(axis: KeyAxis) -> pl.Expr:

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dpframe.frame import PrivateFrame
-    from dpframe.measure import Query
     from dpframe.mechanisms.statistic import Statistic
     from dpframe.privacy.loss import Loss
+    from dpframe.query import Query
     from dpframe.releases.tabular import TableRelease
 
 KINDS: Final = ("count", "sum", "mean", "var", "std")

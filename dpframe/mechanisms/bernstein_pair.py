@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from dpframe.errors import ParameterError
-from dpframe.measure import Block, Part
+from dpframe.query import Block, Part
 from dpframe.tally import COARSE, Tally, shares
 
 if TYPE_CHECKING:

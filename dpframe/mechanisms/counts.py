@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpframe.measure import Block, Part, Query
 from dpframe.mechanisms.inputs import (
     chosen,
     listed_columns,
@@ -24,6 +23,7 @@ from dpframe.mechanisms.inputs import (
 )
 from dpframe.mechanisms.scalar import scalar_query
 from dpframe.outlook import Outlook
+from dpframe.query import Block, Part, Query
 from dpframe.releases.figures import COUNT, Figures, GridError
 from dpframe.releases.scalar import ScalarRelease
 from dpframe.table import enumeration
@@ -31,9 +31,9 @@ from dpframe.tally import Distinct, Per, Tally
 
 if TYPE_CHECKING:
     from dpframe.frame import PrivateFrame
-    from dpframe.measure import Measured
     from dpframe.outlook import ErrorLaw
     from dpframe.privacy.loss import Loss
+    from dpframe.query import Measured
     from dpframe.tally import Axis, Contribution
     from dpframe.values import ColumnType
 

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import partial
-from math import isqrt
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from dpframe.errors import ParameterError
-from dpframe.measure import Query, Selection
 from dpframe.mechanisms.inputs import listed_columns, typed, value_contribution
 from dpframe.outlook import Outlook
 from dpframe.privacy.loss import Loss, decimal_text, exact_amount, stated_loss
+from dpframe.query import Query, Selection
 from dpframe.releases.figures import COUNT, GridError
 from dpframe.releases.keys import KeysRelease
 from dpframe.table import enumeration
@@ -23,11 +22,7 @@ from dpframe.tally import Occupied
 
 if TYPE_CHECKING:
     from dpframe.frame import PrivateFrame
-    from dpframe.measure import Measured
-
-_FINEST: Final = 10**9
-"""An epsilon that stands for a rho is a multiple of one over this."""
-
+    from dpframe.query import Measured
 
 def keys_loss(
     *, epsilon: object, rho: object, delta: object, allow_weak: object
@@ -48,13 +43,7 @@ def keys_loss(
     if failure >= 1:
         msg = f"delta must be less than 1, not {decimal_text(failure)}."
         raise ParameterError(msg)
-    amount = stated.epsilon
-    if amount is None:
-        amount = Fraction(isqrt(int(2 * stated.as_rho * _FINEST**2)), _FINEST)
-        if not amount:
-            msg = "rho is too small for keys to be found."
-            raise ParameterError(msg, hint="pass a larger rho, or epsilon=.")
-    return Loss(epsilon=amount, delta=failure)
+    return Loss(epsilon=stated.pure, delta=failure)
 
 
 def discover_keys(

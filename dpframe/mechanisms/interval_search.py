@@ -28,6 +28,8 @@ TOTAL_SHARE: Final = Fraction(1, 10)
 WIDEST: Final = 0.5
 FINEST: Final = 2.0**-12  # its rows are told apart by 32 random bits
 _STEPS: Final = 64
+_CROWD: Final = 0.35  # see the notes on `IntervalSearch`
+_RARE: Final = 0.001  # independent counts leave more of `DELTA` than this
 
 
 class Counter(Protocol):
@@ -86,14 +88,14 @@ class IntervalSearch:
 
     Notes
     -----
-    Each interval sought holds a sixth of `alpha` of the rows. If n rows are counted
-    with an error of at most t rows each, and
+    Each interval sought holds a sixth of `alpha` of the rows. If each count of n rows
+    errs by at most ``1 + t`` rows, and
 
         ``n >= 24 / alpha**2 * (1 + t)``,
 
     then every interval query is answered within ``alpha * n``. Write s for a sixth of
     alpha, and u for the error of an interval found, as a share of the rows: at most
-    ``t / n``, plus the share of the heaviest extended code. An interval query errs by u
+    ``(1 + t) / n``, plus the share of the heaviest extended code. An interval query errs by u
     for each found interval it contains, of which there are at most ``1 / (s - u)``, by
     ``2 * (s + u)`` at its ends, and by s in the last interval. With ``s <= 1/12`` and
     ``u = x * 3/2 * s**2`` this is at most ``s * (3/2 * x / (1 - x/8) + 3 + x/4)``, and
@@ -101,8 +103,7 @@ class IntervalSearch:
 
     The noise of the counts takes x up to 1. What is left of x, 0.35, is 2.8 times what
     an extended code holds on average even if all rows share one code: at most
-    ``alpha**2 / 192`` of them. That chance puts more into one is negligible where so
-    much is many rows.
+    ``alpha**2 / 192`` of them. `crowding` bounds the chance that one holds more.
 
     References
     ----------
@@ -132,6 +133,21 @@ class IntervalSearch:
     def probes(self) -> int:
         """Counts that the search takes, at most."""
         return self.bits * self.intervals
+
+    def crowding(self, rows: float) -> float:
+        """Return at most which chance there is that an extended code holds too much.
+
+        A code of m rows on average, each drawn into it on its own, holds x or more with
+        a chance of at most ``exp(-m) * (e * m / x)**x`` (Chernoff). With ``x >= m + 1``
+        the sum of these over all extended codes is largest where all rows share one
+        code.
+        """
+        limit = _CROWD * rows * self.alpha**2 / 24
+        mean = rows / 2**self.low_bits
+        if limit < mean + 1:
+            return 1.0
+        power = math.log(2) * self.low_bits - mean
+        return math.exp(min(power + limit * (1 + math.log(mean / limit)), 0))
 
     def threshold(self, total: int) -> int:
         """Return what an interval has to weigh, of so much in all; at least 0."""
@@ -163,11 +179,12 @@ def rows_needed(
 
     Notes
     -----
-    ``24 / alpha**2 * (1 + t)``, where all of k counts are within t rows with a chance
-    of ``1 - delta``. For Laplace noise t is ``cap * k / epsilon * ln(k / delta)``. For
-    Gaussian noise it is the normal quantile at ``1 - delta / (2 * k)``, for a variance
-    of ``cap**2 * k / (2 * rho)``, and 1: the discrete law reaches a whole number no
-    more often than the normal law reaches the one before it [1]_.
+    ``24 / alpha**2 * (1 + t)``, where each of k counts is within ``1 + t`` rows with a
+    chance of ``1 - delta / k``. For Laplace noise t is
+    ``cap * k / epsilon * ln(k / delta)``. For Gaussian noise it is the normal quantile
+    at ``1 - delta / (2 * k)``, for a variance of ``cap**2 * k / (2 * rho)``: the
+    discrete law reaches a whole number no more often than the normal law reaches the
+    one before it [1]_.
 
     References
     ----------
@@ -187,7 +204,7 @@ def rows_needed(
         error = probes / float(loss.epsilon) * math.log(probes / delta)
     else:
         normal = NormalDist(sigma=math.sqrt(probes / (2 * float(loss.as_rho))))
-        error = 1 - normal.inv_cdf(delta / (2 * probes))
+        error = -normal.inv_cdf(delta / (2 * probes))
     return 24 / alpha**2 * (1 + float(cap) * error)
 
 
@@ -212,8 +229,9 @@ def finest_search(
     """
 
     def suffices(alpha: float) -> bool:
-        bits = IntervalSearch(size=size, alpha=alpha).bits
-        return rows >= rows_needed(alpha=alpha, bits=bits, loss=loss, cap=cap)
+        search = IntervalSearch(size=size, alpha=alpha)
+        needed = rows_needed(alpha=alpha, bits=search.bits, loss=loss, cap=cap)
+        return rows >= needed and search.crowding(float(rows)) <= _RARE
 
     low, high = FINEST, WIDEST
     if not suffices(high):

@@ -18,7 +18,6 @@ import polars as pl
 
 from dpframe.declare import find_column
 from dpframe.errors import ParameterError, ParameterTypeError
-from dpframe.measure import Query
 from dpframe.mechanisms.bernstein_pair import PAIR, bernstein_part
 from dpframe.mechanisms.inputs import (
     Clipped,
@@ -33,6 +32,7 @@ from dpframe.mechanisms.inputs import (
 from dpframe.mechanisms.moment_error import expected_error
 from dpframe.mechanisms.moment_sums import moment_part
 from dpframe.outlook import Outlook
+from dpframe.query import Query
 from dpframe.releases.mean_cov import MeanCov
 from dpframe.releases.second_moments import Layout, NoisySums
 from dpframe.table import enumeration
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 
     from dpframe.frame import PrivateFrame
     from dpframe.goal import NoiseKind
-    from dpframe.measure import Measured
     from dpframe.privacy.loss import Loss
+    from dpframe.query import Measured
     from dpframe.tally import Quantity
     from dpframe.values import ColumnType
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from dpframe.measure import GAUSSIAN, LAPLACE, MAX_NORM
 from dpframe.mechanisms.moment_sums import scale_of
+from dpframe.query import GAUSSIAN, LAPLACE, MAX_NORM
 from dpframe.releases.noise_sums import equal_quantile, gaussian_bound
 
 if TYPE_CHECKING:
-    from dpframe.measure import Part
     from dpframe.noise import Noise
     from dpframe.outlook import ErrorLaw
+    from dpframe.query import Part
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

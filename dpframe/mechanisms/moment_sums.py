@@ -19,7 +19,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from dpframe.errors import ParameterError
-from dpframe.measure import MAX_NORM, Block, Part
+from dpframe.query import MAX_NORM, Block, Part
 from dpframe.tally import COARSE, Ball, Tally
 
 if TYPE_CHECKING:

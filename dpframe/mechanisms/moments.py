@@ -16,7 +16,6 @@ import numpy as np
 import polars as pl
 
 from dpframe.errors import ParameterTypeError
-from dpframe.measure import Block, Part
 from dpframe.mechanisms.inputs import (
     chosen,
     clipped,
@@ -25,6 +24,7 @@ from dpframe.mechanisms.inputs import (
 )
 from dpframe.mechanisms.scalar import scalar_query
 from dpframe.mechanisms.sums import sum_line
+from dpframe.query import Block, Part
 from dpframe.releases.figures import COUNT, Figures, RootError, WeightedError
 from dpframe.releases.intervals import Sampling
 from dpframe.releases.noise_sums import Independent, independent
@@ -33,9 +33,9 @@ from dpframe.values import Kind, column_type
 
 if TYPE_CHECKING:
     from dpframe.frame import PrivateFrame
-    from dpframe.measure import Query
     from dpframe.outlook import ErrorLaw
     from dpframe.privacy.loss import Loss
+    from dpframe.query import Query
     from dpframe.releases.scalar import ScalarRelease
     from dpframe.tally import Axis, Contribution, Output, Quantity
     from dpframe.values import Bounds, ColumnType

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dpframe.measure import Query
 from dpframe.outlook import Outlook
+from dpframe.query import Query
 from dpframe.releases.scalar import ScalarRelease
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dpframe.frame import PrivateFrame
-    from dpframe.measure import Measured
     from dpframe.mechanisms.statistic import Statistic
     from dpframe.privacy.loss import Loss
+    from dpframe.query import Measured
 
 
 def scalar_query(

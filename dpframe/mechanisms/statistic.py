@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 if TYPE_CHECKING:
-    from dpframe.measure import Part
     from dpframe.outlook import ErrorLaw
     from dpframe.privacy.loss import Loss
+    from dpframe.query import Part
     from dpframe.releases.figures import Figures
     from dpframe.releases.intervals import Sampling
     from dpframe.tally import Axis

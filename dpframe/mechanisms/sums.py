@@ -14,7 +14,6 @@ import numpy as np
 import polars as pl
 
 from dpframe.errors import BoundsRequiredError, ParameterError, ParameterTypeError
-from dpframe.measure import Block, Part
 from dpframe.mechanisms.inputs import (
     chosen,
     clipped,
@@ -22,15 +21,16 @@ from dpframe.mechanisms.inputs import (
     unit_contribution,
 )
 from dpframe.mechanisms.scalar import scalar_query
+from dpframe.query import Block, Part
 from dpframe.releases.figures import Figures, GridError
 from dpframe.tally import WIDEST_TOTAL, Per, Tally, whole
 from dpframe.values import ColumnType, Kind, column_type
 
 if TYPE_CHECKING:
     from dpframe.frame import PrivateFrame
-    from dpframe.measure import Query
     from dpframe.outlook import ErrorLaw
     from dpframe.privacy.loss import Loss
+    from dpframe.query import Query
     from dpframe.releases.scalar import ScalarRelease
     from dpframe.tally import Axis, Contribution, Quantity
     from dpframe.values import Bounds

@@ -9,7 +9,6 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from dpframe.measure import Query
 from dpframe.mechanisms.cells import one_axis, product_axes, table_cells
 from dpframe.mechanisms.counts import Count
 from dpframe.mechanisms.inputs import listed_columns
@@ -17,6 +16,7 @@ from dpframe.mechanisms.moments import Moment
 from dpframe.mechanisms.sums import Sum
 from dpframe.outlook import Outlook
 from dpframe.privacy.loss import flag
+from dpframe.query import Query
 from dpframe.releases.tabular import TableRelease
 from dpframe.table import enumeration
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from dpframe.frame import PrivateFrame
-    from dpframe.measure import Measured
     from dpframe.mechanisms.cells import Cells
     from dpframe.mechanisms.statistic import Statistic
     from dpframe.privacy.loss import Loss
+    from dpframe.query import Measured
     from dpframe.tally import Axis
 
 

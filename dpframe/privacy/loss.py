@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
+from math import isqrt
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 import numpy as np
@@ -212,6 +213,23 @@ class Loss:
         if self.rho is not None:
             return self.rho
         return (self.epsilon or Fraction(0)) ** 2 / 2
+
+    @property
+    def pure(self) -> Fraction:
+        """The epsilon of pure noise that this loss pays for, save for its own delta.
+
+        That of a rho is ``sqrt(2 rho)``, rounded down to nine digits.
+        """
+        if self.epsilon is not None:
+            return self.epsilon
+        double = 2 * self.as_rho
+        finest = 10 ** (9 + len(str(double.denominator // (double.numerator or 1))))
+        return Fraction(isqrt(int(double * finest**2)), finest)
+
+    def exceeds(self, other: Loss) -> bool:
+        """Return whether a loss of the same kind is greater, in any measure."""
+        ours, theirs = self._tracked(), other._tracked()
+        return any(ours[name] > theirs.get(name, 0) for name in ours)
 
     def share(self, part: Fraction) -> Loss:
         """Return a part of the loss, of the same kind.

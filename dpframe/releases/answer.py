@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.axes import Axes
 
-    from dpframe.measure import Measured
     from dpframe.privacy.loss import Loss
     from dpframe.provenance import Provenance
+    from dpframe.query import Measured
     from dpframe.releases.hosts import Host
 
 N = TypeVar("N")

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.axes import Axes
 
-    from dpframe.measure import Measured
     from dpframe.noise import DiscreteLaplace
+    from dpframe.query import Measured
     from dpframe.releases.hosts import Host
 
 N = TypeVar("N")

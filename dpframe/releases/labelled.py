@@ -16,7 +16,7 @@ from dpframe.releases.scalar import ScalarRelease
 from dpframe.table import aligned_lines, html_table
 
 if TYPE_CHECKING:
-    from dpframe.measure import Measured
+    from dpframe.query import Measured
     from dpframe.releases.figures import Figures
     from dpframe.releases.hosts import StoredHost
 

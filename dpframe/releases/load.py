@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from dpframe.errors import ParameterError
-from dpframe.measure import Measured
+from dpframe.query import Measured
 from dpframe.releases.exact_json import from_json
 from dpframe.releases.keys import KeysRelease
 from dpframe.releases.mean_cov import MeanCov

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from dpframe.goal import checked_confidence
-from dpframe.measure import Measured
+from dpframe.query import Measured
 from dpframe.releases.answer import Release
 from dpframe.releases.figures import PRINTED, Figures, SimulatedError
 from dpframe.releases.hosts import StoredHost

@@ -21,7 +21,7 @@ from dpframe.releases.rounding import shown_cell
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from dpframe.measure import Measured
+    from dpframe.query import Measured
     from dpframe.releases.hosts import Host
     from dpframe.values import ColumnType
 

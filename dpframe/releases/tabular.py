@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from dpframe.measure import Measured
+    from dpframe.query import Measured
     from dpframe.releases.hosts import Host
 
 N = TypeVar("N")

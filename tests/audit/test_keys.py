@@ -15,7 +15,7 @@ import pytest
 from checks.power import ALPHA, clopper_pearson, confirmed, draws
 
 import dpframe
-from dpframe.measure import Selection
+from dpframe.query import Selection
 
 pytestmark = pytest.mark.audit
 

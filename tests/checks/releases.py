@@ -13,28 +13,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpframe.measure import MAX_NORM, Measured, probe
+from dpframe.adaptive.session import Drawn
+from dpframe.measure import probe
 from dpframe.noise import DiscreteGaussian, DiscreteLaplace, MaxNorm
 from dpframe.provenance import Provenance
+from dpframe.query import MAX_NORM, Measured
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
-    from dpframe.measure import Part, Query
     from dpframe.noise import Noise
+    from dpframe.query import Part, Query
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
 @dataclass
-class Watcher:
+class Watcher(Drawn):
     """A probe that keeps what `measure` saw, and leaves the noise as it is."""
 
     seen: list[Seen] = field(default_factory=list)
-
-    def draw(self, noise: Noise, size: int) -> Array:
-        """Return the release's own noise."""
-        return noise.sample(size)
 
     def record(
         self, query: Query[Any], exact: Sequence[Array], noisy: Sequence[Array]

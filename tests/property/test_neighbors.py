@@ -33,7 +33,7 @@ from checks.columns import COLUMNS, Column, seeded
 
 import dpframe
 from dpframe.engines.local import evaluate
-from dpframe.measure import GAUSSIAN, MAX_NORM
+from dpframe.query import GAUSSIAN, MAX_NORM
 from dpframe.tally import KeyAxis
 from dpframe.testing import recording
 from dpframe.values import column_type

@@ -8,10 +8,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dpframe.measure import Measured
 from dpframe.noise import DiscreteLaplace
 from dpframe.privacy.loss import Loss
 from dpframe.provenance import Provenance
+from dpframe.query import Measured
 from dpframe.releases.figures import COUNT, Figures, GridError
 from dpframe.releases.scalar import ScalarRelease
 from dpframe.releases.tabular import TableRelease

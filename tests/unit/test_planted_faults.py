@@ -21,10 +21,10 @@ from dpframe.accessor import run
 from dpframe.accessor.namespace import PrivateNamespace
 from dpframe.dialects.polars.private import PrivatePolars
 from dpframe.engines import local, rows
-from dpframe.measure import Part
 from dpframe.mechanisms import tables
 from dpframe.noise import DiscreteLaplace, randomness
 from dpframe.privacy.scope import Costs
+from dpframe.query import Part
 from dpframe.tally import Contribution, Quantity, Tally
 
 if TYPE_CHECKING:

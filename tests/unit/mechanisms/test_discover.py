@@ -28,11 +28,11 @@ from dpframe import (
     ParameterError,
     ParameterTypeError,
 )
-from dpframe.measure import Selection
 from dpframe.mechanisms.discover import keys_loss
 from dpframe.noise import DiscreteLaplace
 from dpframe.preview import KeysPreview
 from dpframe.privacy.loss import Loss
+from dpframe.query import Selection
 from dpframe.tally import Contribution, Occupied, Per
 from dpframe.testing import recording
 from dpframe.values import column_type
@@ -619,11 +619,6 @@ REFUSED: dict[str, tuple[type[Exception], str, Callable[[Any], Any]]] = {
         ParameterError,
         "protects nobody",
         lambda p: p.dp.discover_keys("g", delta=1e-6, epsilon=51),
-    ),
-    "too small a rho": (
-        ParameterError,
-        "rho is too small",
-        lambda p: p.dp.discover_keys("g", delta=1e-6, rho=1e-19),
     ),
     "no such column": (
         ColumnNotFoundError,

@@ -116,7 +116,7 @@ def test_rows_needed_grow_with_a_units_rows_and_less_under_gaussian_noise() -> N
     wide = rows_needed(alpha=0.1, bits=40, loss=gaussian, cap=Fraction(1))
     probes = 40 * 80
     noise = DiscreteGaussian(sigma2=Fraction(probes))
-    within = wide * 0.1**2 / 24 - 1
+    within = wide * 0.1**2 / 24
     assert noise.tail(math.floor(within)) * probes <= 0.05
     assert within < noise.accuracy(0.95, cells=probes) + 2
     assert wide < pure / 10
@@ -164,6 +164,31 @@ def test_the_finest_error_asks_for_all_the_random_bits_there_are() -> None:
     )
     assert search.alpha == FINEST
     assert (search.low_bits, search.bits) == (32, 96)
+
+
+def test_the_chance_of_a_crowded_code_is_bounded() -> None:
+    random = np.random.default_rng(8)
+    search = IntervalSearch(size=2, alpha=0.5)
+    cells, runs = 1 << search.low_bits, 2000
+    seen: list[float] = []
+    for rows in (3200, 6000):
+        limit = 0.35 * rows * 0.25 / 24
+        heaviest = random.multinomial(rows, [1 / cells] * cells, size=runs).max(axis=1)
+        seen.append(float((heaviest >= limit).mean()))
+        spread = 5 * math.sqrt(1 / runs)
+        assert seen[-1] <= search.crowding(rows) + spread
+    assert seen[0] > 0.05  # which is more than may be neglected
+    assert search.crowding(10**5) < 1e-30
+    assert search.crowding(10) == 1
+
+
+def test_a_huge_epsilon_does_not_make_up_for_crowded_codes() -> None:
+    loss, cap = Loss(epsilon=Fraction(50)), Fraction(1)
+    bits = IntervalSearch(size=2, alpha=0.5).bits
+    enough = rows_needed(alpha=0.5, bits=bits, loss=loss, cap=cap)
+    rows = Fraction(math.ceil(enough))
+    assert not finest_search(size=2, rows=rows, loss=loss, cap=cap)[1]
+    assert finest_search(size=2, rows=5 * rows, loss=loss, cap=cap)[1]
 
 
 def test_twelve_bits_err_by_less_than_the_theorem_says() -> None:

@@ -1,0 +1,117 @@
+"""Rows in the order of a grid: what adaptive searches ask for counts of.
+
+The order is private. It goes to `dpframe.adaptive`, whose searches publish what noise
+or an exact choice makes of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import polars as pl
+
+from dpframe.engines import rows
+from dpframe.engines.local import withheld
+from dpframe.engines.steps import weights
+from dpframe.frame import UNIT
+from dpframe.tally import Per
+
+if TYPE_CHECKING:
+    from dpframe.frame import PrivateFrame
+    from dpframe.ordering import Ordering
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+_CELL: Final = "__cell__"
+_CODE: Final = "__code__"
+_ROWS: Final = "__rows__"
+_LAST: Final = (1 << 64) - 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ordered:
+    """The grid codes of rows, ascending, and what the rows weigh.
+
+    Attributes
+    ----------
+    codes : array of uint64
+        Shape ``(rows,)``.
+    running : array of int64, or None
+        Shape ``(rows + 1,)``: what the first so many rows weigh together, in grid
+        units. None where every row weighs 1.
+    """
+
+    codes: Array
+    running: Array | None = None
+
+    @property
+    def total(self) -> int:
+        """What all rows weigh."""
+        return self._weigh(len(self.codes))
+
+    def below(self, code: int) -> int:
+        """Return what the rows weigh whose code is less than this."""
+        if code > _LAST:
+            return self.total
+        return self._weigh(int(np.searchsorted(self.codes, np.uint64(max(code, 0)))))
+
+    def all_below(self, codes: Array) -> Array:
+        """Return the same for an array of uint64."""
+        places = np.searchsorted(self.codes, codes)
+        return places if self.running is None else self.running[places]
+
+    def _weigh(self, rows: int) -> int:
+        return rows if self.running is None else int(self.running[rows])
+
+
+def ordered(frame: PrivateFrame, ordering: Ordering) -> list[Ordered]:
+    """Return the order of the rows of each cell.
+
+    Raises
+    ------
+    EvaluationError
+        If the frame's own plan fails; the cause is withheld.
+    """
+    columns = {name: column.dtype for name, column in ordering.columns.items()}
+    return withheld(lambda: _sorted(frame.scan(columns), ordering))
+
+
+def _sorted(source: pl.LazyFrame, ordering: Ordering) -> list[Ordered]:
+    grids = {f"__{i}__": rows.grid_code(g) for i, g in enumerate(ordering.grids)}
+    chosen = dict(grids)
+    if ordering.axes:
+        chosen[_CELL] = rows.code(ordering.axes).cast(pl.UInt64)
+    weighted = ordering.contribution.per is Per.ROWS
+    if weighted:
+        chosen[_ROWS] = pl.len().over(UNIT)
+    found = source.select(**chosen).drop_nulls().collect(engine="streaming")
+    if len(grids) > 1:
+        codes = ordering.curve.codes([found[name].to_numpy() for name in grids])
+        found = found.drop(list(grids)).with_columns(pl.Series(_CODE, codes))
+    else:
+        found = found.rename({next(iter(grids)): _CODE})
+    found = found.sort([_CELL, _CODE] if ordering.axes else _CODE)
+    codes = found[_CODE].to_numpy()
+    weight: Array | None = None
+    if weighted:
+        weight = weights(found[_ROWS].to_numpy(), ordering.contribution.limit)
+    if not ordering.axes:
+        return [Ordered(codes=codes, running=_running(weight))]
+    cells = found[_CELL].to_numpy()
+    stops = np.searchsorted(cells, np.arange(ordering.cells), side="right").tolist()
+    parts = zip([0, *stops[:-1]], stops, strict=True)
+    return [
+        Ordered(
+            codes=codes[start:stop],
+            running=_running(None if weight is None else weight[start:stop]),
+        )
+        for start, stop in parts
+    ]
+
+
+def _running(weight: Array | None) -> Array | None:
+    if weight is None:
+        return None
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(weight)])

@@ -1,0 +1,198 @@
+"""A column's finite ordered public domain: what intervals and quantiles run over.
+
+No private answer about intervals over the reals is accurate on every data set [1]_, so
+a column is rounded to a grid of public points first: evenly spaced ones, or a list.
+Each point has a code, `0` to `size - 1`.
+
+References
+----------
+.. [1] Blum, Ligett and Roth (2013), A Learning Theory Approach to Non-Interactive
+   Database Privacy, Cor. 5.2.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from dpframe.values import Kind
+
+if TYPE_CHECKING:
+    from dpframe.values import ColumnType
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+MOST_POINTS: Final = 1 << 64
+_EXACT: Final = 1 << 53
+_HALF: Final = Fraction(1, 2)
+_INT64: Final = 1 << 63
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvenGrid:
+    """Evenly spaced points: a value goes to the nearest, halfway ones upwards.
+
+    Attributes
+    ----------
+    column : ColumnType
+    low, step : Fraction
+        The first point and the distance of the next, on the column's number line;
+        whole numbers where that is whole.
+    size : int
+        The number of points, at most 2^64.
+    """
+
+    column: ColumnType
+    low: Fraction
+    step: Fraction
+    size: int
+
+    @property
+    def columns(self) -> tuple[ColumnType, ...]:
+        """The one column, as a tuple like that of the other axes."""
+        return (self.column,)
+
+    @property
+    def high(self) -> Fraction:
+        """The last point."""
+        return self.point(self.size - 1)
+
+    def point(self, code: int) -> Fraction:
+        """Return where a point lies on the number line."""
+        return self.low + code * self.step
+
+    def near(self, number: Fraction) -> int:
+        """Return the code of the point nearest to a place on the number line."""
+        steps = math.floor((number - self.low) / self.step + _HALF)
+        return min(max(steps, 0), self.size - 1)
+
+    def above(self, number: Fraction) -> int:
+        """Return how many points lie below a place: the code of the first that is not.
+
+        A point is met by whatever reads back as the same double.
+        """
+        near = self.near(number)
+        if self._is_at(near, number):
+            return near
+        steps = math.ceil((number - self.low) / self.step)
+        return min(max(steps, 0), self.size)
+
+    def numbers(self, codes: Array) -> Array:
+        """Return where points lie: whole numbers, or the nearest doubles."""
+        whole = self.column.is_whole
+        least, stride, parts = self._in_parts
+        reach = max(abs(least), abs(least + stride * (self.size - 1)))
+        if reach < (_INT64 if whole else _EXACT) and parts < _EXACT:
+            steps = codes.astype(np.int64) * stride + least
+            return steps if whole else steps / parts
+        if whole:
+            return codes.astype(object) * stride + least
+        return float(self.low) + codes.astype(np.float64) * float(self.step)
+
+    @cached_property
+    def _in_parts(self) -> tuple[int, int, int]:
+        """The first point and the step as whole numbers of one fraction."""
+        parts = math.lcm(self.low.denominator, self.step.denominator)
+        return int(self.low * parts), int(self.step * parts), parts
+
+    def _is_at(self, code: int, number: Fraction) -> bool:
+        if self.column.is_whole:
+            return self.point(code) == number
+        here = self.numbers(np.array([code], dtype=np.uint64))
+        return bool(float(here[0]) == float(number))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListedGrid:
+    """Listed points in ascending order: a value goes to the nearest.
+
+    Attributes
+    ----------
+    column : ColumnType
+    points : tuple of Fraction
+        At least two, on the column's number line.
+    """
+
+    column: ColumnType
+    points: tuple[Fraction, ...]
+
+    @property
+    def columns(self) -> tuple[ColumnType, ...]:
+        """The one column, as a tuple like that of the other axes."""
+        return (self.column,)
+
+    @property
+    def size(self) -> int:
+        """The number of points."""
+        return len(self.points)
+
+    @property
+    def low(self) -> Fraction:
+        """The first point."""
+        return self.points[0]
+
+    @property
+    def high(self) -> Fraction:
+        """The last point."""
+        return self.points[-1]
+
+    @cached_property
+    def thresholds(self) -> tuple[float, ...]:
+        """For each point but the first, the least value that goes to it or beyond.
+
+        Whole numbers where the number line is whole.
+        """
+        middles = [
+            (one + other) / 2
+            for one, other in zip(self.points, self.points[1:], strict=False)
+        ]
+        if self.column.is_whole:
+            return tuple(math.ceil(middle) for middle in middles)
+        return tuple(float(middle) for middle in middles)
+
+    def point(self, code: int) -> Fraction:
+        """Return where a point lies on the number line."""
+        return self.points[code]
+
+    def near(self, number: Fraction) -> int:
+        """Return the code of the point nearest to a place on the number line."""
+        return sum(threshold <= number for threshold in self.thresholds)
+
+    def above(self, number: Fraction) -> int:
+        """Return how many points lie below a place."""
+        return bisect_left(self.points, number)
+
+    def numbers(self, codes: Array) -> Array:
+        """Return where points lie: whole numbers, or the nearest doubles."""
+        if self.column.is_whole:
+            table = np.array([int(point) for point in self.points], dtype=object)
+            if all(abs(point) < _INT64 for point in self.points):
+                table = table.astype(np.int64)
+        else:
+            table = np.array([float(point) for point in self.points])
+        return table[codes.astype(np.int64)]
+
+
+Grid: TypeAlias = EvenGrid | ListedGrid
+
+
+def series(grid: Grid, codes: Array, name: str | None = None) -> pl.Series:
+    """Return points as a column of the grid's own dtype."""
+    column = grid.column
+    label = column.name if name is None else name
+    numbers = grid.numbers(codes)
+    if column.kind is Kind.DECIMAL or numbers.dtype == object:
+        distinct, places = np.unique(codes, return_inverse=True)
+        values = [column.value(grid.point(int(code))) for code in distinct]
+        return pl.Series(label, values, dtype=column.dtype).gather(places)
+    found = pl.Series(label, numbers)
+    if column.kind is Kind.DATE:
+        return found.cast(pl.Int32).cast(column.dtype)
+    return found.cast(column.dtype)

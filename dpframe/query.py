@@ -1,0 +1,325 @@
+"""A planned release: what is counted, which share of the loss each figure gets.
+
+A mechanism plans a `Query` from public facts: what to count, by how much one row can
+change it, and what the noise follows from. `measure.release` carries it out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property, reduce
+from operator import add
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
+
+import numpy as np
+
+from dpframe.noise import DiscreteGaussian, DiscreteLaplace, MaxNorm
+from dpframe.tally import Tally, by_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from fractions import Fraction
+
+    import polars as pl
+
+    from dpframe.adaptive.session import Session
+    from dpframe.frame import PrivateFrame
+    from dpframe.nested import Nested
+    from dpframe.noise import Noise
+    from dpframe.ordering import Ordering
+    from dpframe.outlook import Outlook
+    from dpframe.privacy.loss import Loss
+    from dpframe.provenance import Provenance
+    from dpframe.tally import Distinct, Occupied
+
+Array = np.ndarray[Any, np.dtype[Any]]
+R = TypeVar("R")
+
+LAPLACE: Final = "discrete Laplace"
+MAX_NORM: Final = "max-norm"
+GAUSSIAN: Final = "discrete Gaussian"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Block:
+    """Neighbouring outputs of one statistic that share one noise law.
+
+    Attributes
+    ----------
+    start, stop : int
+        Which outputs of the statistic.
+    law : str
+        `LAPLACE`: independent noise for each figure, calibrated to an L1
+        sensitivity. `MAX_NORM`: one joint draw for the outputs of a single cell,
+        calibrated to a max-norm sensitivity. `GAUSSIAN`: independent noise for each
+        figure, calibrated to a squared L2 sensitivity.
+    row_sensitivity : int
+        The largest such norm (or its square) of what one full row adds, in grid units.
+    loss : Loss
+        This block's share of what the query costs: an epsilon for the first two laws,
+        a rho for Gaussian noise.
+    """
+
+    start: int = 0
+    stop: int = 1
+    law: str = LAPLACE
+    row_sensitivity: int = 1
+    loss: Loss
+
+    def __post_init__(self) -> None:
+        """Refuse a law that cannot spend the loss."""
+        if (self.law == GAUSSIAN) != (self.loss.epsilon is None):
+            msg = f"{self.law} noise cannot be planned at a loss of {self.loss}"
+            raise ValueError(msg)
+
+    @classmethod
+    def independent(
+        cls,
+        loss: Loss,
+        *,
+        start: int = 0,
+        stop: int = 1,
+        row: int = 1,
+        row_squared: int | None = None,
+    ) -> Block:
+        """Return a block of the independent noise that a loss buys.
+
+        Parameters
+        ----------
+        loss : Loss
+            An epsilon buys Laplace noise, a rho Gaussian noise.
+        start, stop : int
+            Which outputs of the statistic.
+        row : int, default 1
+            The largest L1 norm of what one full row adds.
+        row_squared : int, optional
+            Its largest squared L2 norm. Default: that of a row that adds to one output
+            alone, or the most that outputs of this L1 norm can have.
+        """
+        if loss.epsilon is not None:
+            return cls(start=start, stop=stop, row_sensitivity=row, loss=loss)
+        squared = row**2 if row_squared is None else row_squared
+        return cls(
+            start=start, stop=stop, law=GAUSSIAN, row_sensitivity=squared, loss=loss
+        )
+
+    def sensitivity(self, statistic: Multiplied) -> int:
+        """Return by how much one privacy unit can change the block, in grid units.
+
+        In the norm of the block's law; for Gaussian noise the square of the L2 norm.
+        """
+        if self.law == GAUSSIAN:
+            return self.row_sensitivity * statistic.multiplicity_squared
+        return self.row_sensitivity * statistic.multiplicity
+
+    def noise(self, statistic: Multiplied) -> Noise:
+        """Return the noise that makes the block private at its share of the loss.
+
+        Laplace and max-norm noise of scale ``sensitivity / epsilon`` is epsilon-DP,
+        Gaussian noise of ``sigma^2 = squared sensitivity / (2 rho)`` is rho-zCDP (Bun
+        and Steinke 2016, Prop. 1.6; Canonne, Kamath and Steinke 2020, Thm 4).
+        """
+        sensitivity = self.sensitivity(statistic)
+        if self.loss.epsilon is None:
+            return DiscreteGaussian(sigma2=sensitivity / (2 * self.loss.as_rho))
+        scale = sensitivity / self.loss.epsilon
+        if self.law == MAX_NORM:
+            return MaxNorm(dimension=self.stop - self.start, scale=scale)
+        return DiscreteLaplace(scale=scale)
+
+
+class Multiplied(Protocol):
+    """A statistic that says how much of one row's worth a unit can add."""
+
+    @property
+    def multiplicity(self) -> int:
+        """So many rows' worths, in any norm, in grid units."""
+        ...
+
+    @property
+    def multiplicity_squared(self) -> int:
+        """The square of that in the L2 norm."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """A statistic and the blocks its outputs fall into, in order."""
+
+    statistic: Tally | Distinct | Nested
+    blocks: tuple[Block, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse blocks that leave an output bare."""
+        outputs = 1
+        if isinstance(self.statistic, Tally):
+            outputs = len(self.statistic.outputs)
+        stops = [0, *(block.stop for block in self.blocks)]
+        if [block.start for block in self.blocks] != stops[:-1] or stops[-1] != outputs:
+            msg = "blocks must cover every output of a statistic once"
+            raise ValueError(msg)
+        joint = any(block.law == MAX_NORM for block in self.blocks)
+        if joint and self.statistic.cells != 1:
+            msg = "max-norm noise is for the outputs of a single cell"
+            raise ValueError(msg)
+
+    def sensitivity(self, block: Block) -> int:
+        """Return by how much one privacy unit can change a block, in grid units."""
+        return block.sensitivity(self.statistic)
+
+    def noise(self, block: Block) -> Noise:
+        """Return the noise that makes a block private at its share of the loss."""
+        return block.noise(self.statistic)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """Which of the keys that occur are published: those that enough units hold.
+
+    Noise is added to the count of every key that occurs, and one whose noisy count is
+    below the threshold is not published. A key that a single unit brings along passes
+    with a chance of at most delta in all [1]_.
+
+    Attributes
+    ----------
+    statistic : Occupied
+    loss : Loss
+        An epsilon for the noise, and a delta for the threshold.
+
+    References
+    ----------
+    .. [1] Korolova, Kenthapadi, Mishra and Ntoulas (2009), Releasing search queries
+       and clicks privately, WWW.
+    """
+
+    statistic: Occupied
+    loss: Loss
+
+    @property
+    def sensitivity(self) -> int:
+        """By how much one privacy unit can change the counts, all together."""
+        return self.statistic.contribution.multiplicity
+
+    @property
+    def noise(self) -> DiscreteLaplace:
+        """The noise of each count."""
+        return DiscreteLaplace(scale=self.sensitivity / self._amounts[0])
+
+    @cached_property
+    def threshold(self) -> int:
+        """The least noisy count with which a key is published.
+
+        A unit adds 1 to the count of at most so many keys as is its limit; each of
+        them that it holds alone passes with a chance of at most delta over the limit.
+        """
+        limit = self.statistic.contribution.limit
+        return 1 + self.noise.upper_quantile(self._amounts[1] / limit)
+
+    @property
+    def _amounts(self) -> tuple[Fraction, Fraction]:
+        if self.loss.epsilon is None or self.loss.delta is None:
+            msg = f"keys are selected at a loss in epsilon and delta, not {self.loss}"
+            raise ValueError(msg)
+        return self.loss.epsilon, self.loss.delta
+
+
+@dataclass(frozen=True, kw_only=True)
+class Search:
+    """Questions about the order of the rows, each of which may follow from the last.
+
+    Attributes
+    ----------
+    ordering : Ordering
+        What is sorted.
+    loss : Loss
+        What all its questions spend together at most.
+    run : callable
+        Asks them of a `Session`, and returns what it learnt: all of it is public.
+    """
+
+    ordering: Ordering
+    loss: Loss
+    run: Callable[[Session], Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Query(Generic[R]):
+    """A planned release: everything about it that is public.
+
+    Attributes
+    ----------
+    frame : PrivateFrame
+        What it was planned for: its limits set the sensitivities.
+    mechanism : str
+        The method that was called.
+    columns : tuple of str
+        The columns it names.
+    parameters : mapping
+        Public parameters, as text.
+    cost : Loss
+        What the whole call costs; the blocks' shares add up to it.
+    parts : tuple of Part
+        What is measured in public cells.
+    selection : Selection or None
+        Keys to find, instead.
+    search : Search or None
+        Questions to ask one after the other, instead.
+    outlook : Outlook
+        What the release will look like, for previews and `within=`.
+    finish : callable
+        Makes the release from the noisy figures; sees nothing else of the data.
+    """
+
+    frame: PrivateFrame
+    mechanism: str
+    columns: tuple[str, ...]
+    parameters: Mapping[str, str] = field(default_factory=dict[str, str])
+    cost: Loss
+    parts: tuple[Part, ...] = ()
+    selection: Selection | None = None
+    search: Search | None = None
+    outlook: Outlook
+    finish: Callable[[Measured], R]
+
+    def __post_init__(self) -> None:
+        """Refuse columns of two types, and blocks that spend more than the cost."""
+        by_name(c for p in self.parts for c in p.statistic.columns.values())
+        losses = [block.loss for part in self.parts for block in part.blocks]
+        if self.selection is not None:
+            losses.append(self.selection.loss)
+        if self.search is not None:
+            losses.append(self.search.loss)
+        if reduce(add, losses) != self.cost:
+            msg = f"the blocks of {self.mechanism} do not add up to its cost"
+            raise ValueError(msg)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """The noisy figures of a query, and what every release says of itself.
+
+    Attributes
+    ----------
+    figures : tuple of arrays
+        For each part, whole numbers of shape ``(cells, outputs)``.
+    keys : polars.DataFrame or None
+        The keys that passed a selection, sorted.
+    learnt : object
+        What a search returned.
+    cost : Loss
+    provenance : Provenance
+    """
+
+    figures: tuple[Array, ...]
+    keys: pl.DataFrame | None = None
+    learnt: Any = None
+    cost: Loss
+    provenance: Provenance
+
+    @property
+    def selected(self) -> pl.DataFrame:
+        """The keys of a query that has a selection."""
+        if self.keys is None:
+            msg = "this query selects no keys"
+            raise ValueError(msg)
+        return self.keys
