@@ -95,11 +95,12 @@ class IntervalSearch:
 
     then every interval query is answered within ``alpha * n``. Write s for a sixth of
     alpha, and u for the error of an interval found, as a share of the rows: at most
-    ``(1 + t) / n``, plus the share of the heaviest extended code. An interval query errs by u
-    for each found interval it contains, of which there are at most ``1 / (s - u)``, by
-    ``2 * (s + u)`` at its ends, and by s in the last interval. With ``s <= 1/12`` and
-    ``u = x * 3/2 * s**2`` this is at most ``s * (3/2 * x / (1 - x/8) + 3 + x/4)``, and
-    for ``x <= 1.35`` less than ``5.8 * s``. The rest, ``s / 5``, is for the noise of n.
+    ``(1 + t) / n``, plus the share of the heaviest extended code. An interval query
+    errs by u for each found interval it contains, of which there are at most
+    ``1 / (s - u)``, by ``2 * (s + u)`` at its ends, and by s in the last interval. With
+    ``s <= 1/12`` and ``u = x * 3/2 * s**2`` this is at most
+    ``s * (3/2 * x / (1 - x/8) + 3 + x/4)``, and for ``x <= 1.35`` less than
+    ``5.8 * s``. The rest, ``s / 5``, is for the noise of n.
 
     The noise of the counts takes x up to 1. What is left of x, 0.35, is 2.8 times what
     an extended code holds on average even if all rows share one code: at most
