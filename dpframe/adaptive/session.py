@@ -6,8 +6,6 @@ before the first question; a session refuses to spend more than that.
 
 from __future__ import annotations
 
-from functools import reduce
-from operator import add
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
@@ -90,7 +88,7 @@ class Session:
         self._ordering = ordering
         self._allowance = allowance
         self._chance = chance
-        self._spent: list[Loss] = []
+        self._spent: Loss | None = None
 
     def quantiles(self, level: Fraction, loss: Loss) -> list[int]:
         """Return for each cell the code of a point close to a quantile.
@@ -165,8 +163,8 @@ class Session:
 
     def _take(self, loss: Loss) -> None:
         """Refuse what is more than the allowance: a search was planned wrongly."""
-        self._spent.append(loss)
-        if reduce(add, self._spent).exceeds(self._allowance):
+        self._spent = loss if self._spent is None else self._spent + loss
+        if self._spent.exceeds(self._allowance):
             msg = "a search asks for more than it was planned for"
             raise ValueError(msg)
 
