@@ -21,7 +21,7 @@ from dpframe.errors import LedgerError
 from dpframe.noise.randomness import is_private
 from dpframe.privacy.entries import Event
 from dpframe.provenance import Provenance
-from dpframe.query import Measured
+from dpframe.query import Measured, Part
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from dpframe.engines.occupied import Occurrences
     from dpframe.engines.ordered import Ordered
     from dpframe.frame import PrivateFrame
-    from dpframe.query import Part, Query, Search, Selection
+    from dpframe.query import Query, Search, Selection
 
 Array = np.ndarray[Any, np.dtype[Any]]
 R = TypeVar("R")
@@ -39,21 +39,15 @@ class Probe(Chance, Protocol):
     """What a test sees of a release, and may put in place of its noise."""
 
     def record(
-        self, query: Query[Any], exact: Sequence[Array], noisy: Sequence[Array]
+        self, query: Query[Any], exact: Sequence[Any], noisy: Sequence[Any]
     ) -> None:
-        """Take note of one release."""
+        """Take note of one release: its figures, or orders and what was learnt."""
         ...
 
     def record_selection(
         self, query: Query[Any], exact: Occurrences, noisy: Array
     ) -> None:
         """Take note of one release of keys, those too that are not published."""
-        ...
-
-    def record_search(
-        self, query: Query[Any], exact: Sequence[Ordered], learnt: object
-    ) -> None:
-        """Take note of one search."""
         ...
 
 
@@ -102,20 +96,16 @@ def release(query: Query[R]) -> R:
             raise LedgerError(msg, hint="test with a budget in memory: no ledger=.")
         FORKS.check()
     receipt = state.accountant.charge(query.cost, event)
-    figures: tuple[Array, ...] = ()
+    figures: tuple[Any, ...] = ()
     keys: pl.DataFrame | None = None
-    learnt: Any = None
     if query.selection is not None:
         keys = _selected(frame, query, query.selection, watcher)
-    elif query.search is not None:
-        learnt = _learnt(frame, query, query.search, watcher)
     else:
         figures = _measured(frame, query, watcher)
     result = query.finish(
         Measured(
             figures=figures,
             keys=keys,
-            learnt=learnt,
             cost=query.cost,
             provenance=Provenance.of(
                 state,
@@ -138,16 +128,23 @@ def release(query: Query[R]) -> R:
 
 def _measured(
     frame: PrivateFrame, query: Query[Any], watcher: Probe | None
-) -> tuple[Array, ...]:
-    """Return the noisy figures of each part."""
-    exact = evaluate(frame, [part.statistic for part in query.parts])
-    noisy = tuple(
-        _with_noise(part, sums, watcher)
-        for part, sums in zip(query.parts, exact, strict=True)
-    )
+) -> tuple[Any, ...]:
+    """Return the noisy figures of each part, and what each search learnt."""
+    chance = watcher or CHANCE
+    counted = [part.statistic for part in query.parts if isinstance(part, Part)]
+    sums = iter(evaluate(frame, counted) if counted else ())
+    exact: list[Any] = []
+    noisy: list[Any] = []
+    for part in query.parts:
+        if isinstance(part, Part):
+            exact.append(next(sums))
+            noisy.append(_with_noise(part, exact[-1], chance))
+        else:
+            exact.append(ordered(frame, part.ordering))
+            noisy.append(_learnt(part, exact[-1], chance))
     if watcher is not None:
         watcher.record(query, exact, noisy)
-    return noisy
+    return tuple(noisy)
 
 
 def _selected(
@@ -165,21 +162,15 @@ def _selected(
     return _apart(exact.keys.filter(passed))
 
 
-def _learnt(
-    frame: PrivateFrame, query: Query[Any], search: Search, watcher: Probe | None
-) -> object:
+def _learnt(search: Search, exact: Sequence[Ordered], chance: Chance) -> object:
     """Return what a search learnt from its noisy answers and exact choices."""
-    exact = ordered(frame, search.ordering)
     session = Session(
         orders=exact,
         ordering=search.ordering,
         allowance=search.loss,
-        chance=watcher or CHANCE,
+        chance=chance,
     )
-    learnt: object = search.run(session)
-    if watcher is not None:
-        watcher.record_search(query, exact, learnt)
-    return learnt
+    return search.run(session)
 
 
 def _apart(keys: pl.DataFrame) -> pl.DataFrame:
@@ -195,10 +186,10 @@ def _apart(keys: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _with_noise(part: Part, sums: Array, watcher: Probe | None) -> Array:
+def _with_noise(part: Part, sums: Array, chance: Chance) -> Array:
     columns: list[Array] = []
     for block in part.blocks:
         exact = sums[:, block.start : block.stop]
-        drawn = (watcher or CHANCE).draw(part.noise(block), exact.size)
+        drawn = chance.draw(part.noise(block), exact.size)
         columns.append(exact + drawn.reshape(exact.shape))
     return np.concatenate(columns, axis=1)

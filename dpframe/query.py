@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from dpframe.privacy.loss import Loss
     from dpframe.provenance import Provenance
     from dpframe.tally import Distinct, Occupied
+    from dpframe.values import ColumnType
 
 Array = np.ndarray[Any, np.dtype[Any]]
 R = TypeVar("R")
@@ -163,6 +164,16 @@ class Part:
             msg = "max-norm noise is for the outputs of a single cell"
             raise ValueError(msg)
 
+    @property
+    def columns(self) -> dict[str, ColumnType]:
+        """Every column that is read."""
+        return self.statistic.columns
+
+    @property
+    def losses(self) -> list[Loss]:
+        """The blocks' shares of what the query costs."""
+        return [block.loss for block in self.blocks]
+
     def sensitivity(self, block: Block) -> int:
         """Return by how much one privacy unit can change a block, in grid units."""
         return block.sensitivity(self.statistic)
@@ -240,6 +251,18 @@ class Search:
     ordering: Ordering
     loss: Loss
     run: Callable[[Session], Any]
+    blocks: tuple[Block, ...] = field(default=(), init=False)
+    """There are no figures that noise is added to afterwards."""
+
+    @property
+    def columns(self) -> dict[str, ColumnType]:
+        """Every column that is read."""
+        return self.ordering.columns
+
+    @property
+    def losses(self) -> list[Loss]:
+        """Its share of what the query costs."""
+        return [self.loss]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -257,13 +280,11 @@ class Query(Generic[R]):
     parameters : mapping
         Public parameters, as text.
     cost : Loss
-        What the whole call costs; the blocks' shares add up to it.
-    parts : tuple of Part
-        What is measured in public cells.
+        What the whole call costs; the parts' shares add up to it.
+    parts : tuple of Part or Search
+        What is measured in public cells, and what is asked one after the other.
     selection : Selection or None
         Keys to find, instead.
-    search : Search or None
-        Questions to ask one after the other, instead.
     outlook : Outlook
         What the release will look like, for previews and `within=`.
     finish : callable
@@ -275,22 +296,19 @@ class Query(Generic[R]):
     columns: tuple[str, ...]
     parameters: Mapping[str, str] = field(default_factory=dict[str, str])
     cost: Loss
-    parts: tuple[Part, ...] = ()
+    parts: tuple[Part | Search, ...] = ()
     selection: Selection | None = None
-    search: Search | None = None
     outlook: Outlook
     finish: Callable[[Measured], R]
 
     def __post_init__(self) -> None:
-        """Refuse columns of two types, and blocks that spend more than the cost."""
-        by_name(c for p in self.parts for c in p.statistic.columns.values())
-        losses = [block.loss for part in self.parts for block in part.blocks]
+        """Refuse columns of two types, and parts that spend more than the cost."""
+        by_name(c for p in self.parts for c in p.columns.values())
+        losses = [loss for part in self.parts for loss in part.losses]
         if self.selection is not None:
             losses.append(self.selection.loss)
-        if self.search is not None:
-            losses.append(self.search.loss)
         if reduce(add, losses) != self.cost:
-            msg = f"the blocks of {self.mechanism} do not add up to its cost"
+            msg = f"the parts of {self.mechanism} do not add up to its cost"
             raise ValueError(msg)
 
 
@@ -300,19 +318,17 @@ class Measured:
 
     Attributes
     ----------
-    figures : tuple of arrays
-        For each part, whole numbers of shape ``(cells, outputs)``.
+    figures : tuple
+        For each part whole numbers of shape ``(cells, outputs)``, for each search what
+        it learnt.
     keys : polars.DataFrame or None
         The keys that passed a selection, sorted.
-    learnt : object
-        What a search returned.
     cost : Loss
     provenance : Provenance
     """
 
-    figures: tuple[Array, ...]
+    figures: tuple[Any, ...]
     keys: pl.DataFrame | None = None
-    learnt: Any = None
     cost: Loss
     provenance: Provenance
 

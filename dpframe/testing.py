@@ -18,7 +18,7 @@ from dpframe.adaptive.session import CHANCE
 from dpframe.measure import probe
 from dpframe.noise import DiscreteGaussian
 from dpframe.noise.randomness import override
-from dpframe.query import GAUSSIAN, MAX_NORM
+from dpframe.query import GAUSSIAN, MAX_NORM, Part
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from dpframe.noise import Noise
     from dpframe.ordering import Ordering
     from dpframe.privacy.loss import Loss
-    from dpframe.query import Part, Query
+    from dpframe.query import Query
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -124,7 +124,7 @@ class RecordedSearch:
     learnt : object
         What the search returned: public.
     loss : Loss
-        What the release costs.
+        The search's share of what the release costs.
     """
 
     ordering: Ordering
@@ -143,7 +143,7 @@ class Record:
     cost: str
     parts: tuple[RecordedPart, ...] = ()
     selection: RecordedSelection | None = None
-    search: RecordedSearch | None = None
+    searches: tuple[RecordedSearch, ...] = ()
 
     def distance(self, other: Record) -> list[tuple[int, int]]:
         """Return for each block how far two records lie apart, and what is claimed.
@@ -188,20 +188,31 @@ class Recorder:
         return noise.sample(size)
 
     def record(
-        self, query: Query[Any], exact: Sequence[Array], noisy: Sequence[Array]
+        self, query: Query[Any], exact: Sequence[Any], noisy: Sequence[Any]
     ) -> None:
         """Take note of one release."""
-        parts = tuple(
-            _recorded(part, before, after)
-            for part, before, after in zip(query.parts, exact, noisy, strict=True)
-        )
+        parts: list[RecordedPart] = []
+        searches: list[RecordedSearch] = []
+        for part, before, after in zip(query.parts, exact, noisy, strict=True):
+            if isinstance(part, Part):
+                parts.append(_recorded(part, before, after))
+            else:
+                searches.append(
+                    RecordedSearch(
+                        ordering=part.ordering,
+                        exact=tuple(before),
+                        learnt=after,
+                        loss=part.loss,
+                    )
+                )
         self.records.append(
             Record(
                 mechanism=query.mechanism,
                 columns=query.columns,
                 parameters=dict(query.parameters),
                 cost=query.cost.exact,
-                parts=parts,
+                parts=tuple(parts),
+                searches=tuple(searches),
             )
         )
 
@@ -238,28 +249,6 @@ class Recorder:
         """Return a point as the release does: a best one where noise is frozen."""
         sharp = rate * _FROZEN if self.noiseless else rate
         return CHANCE.select(order, size=size, level=level, rate=sharp)
-
-    def record_search(
-        self, query: Query[Any], exact: Sequence[Ordered], learnt: object
-    ) -> None:
-        """Take note of one search."""
-        if query.search is None:
-            return
-        found = RecordedSearch(
-            ordering=query.search.ordering,
-            exact=tuple(exact),
-            learnt=learnt,
-            loss=query.search.loss,
-        )
-        self.records.append(
-            Record(
-                mechanism=query.mechanism,
-                columns=query.columns,
-                parameters=dict(query.parameters),
-                cost=query.cost.exact,
-                search=found,
-            )
-        )
 
     def random_bytes(self, size: int) -> bytes:
         """Return bytes of the operating system, and count them."""
