@@ -6,10 +6,13 @@ from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
+import polars as pl
 import pytest
 
+from dpframe.adaptive.session import CHANCE, Session
 from dpframe.adaptive.spread import Spread
 from dpframe.engines.ordered import Ordered
+from dpframe.grid import EvenGrid
 from dpframe.mechanisms.interval_search import (
     FINEST,
     IntervalSearch,
@@ -22,8 +25,11 @@ from dpframe.mechanisms.interval_search import (
     without_low_bits,
 )
 from dpframe.noise import DiscreteGaussian, DiscreteLaplace
+from dpframe.ordering import Ordering
 from dpframe.privacy.loss import Loss
+from dpframe.tally import Contribution, Per
 from dpframe.testing import seeded
+from dpframe.values import column_type
 
 ROW = 1 << 16
 ONE = Loss(epsilon=Fraction(1))
@@ -365,3 +371,31 @@ def test_thresholds_follow_from_the_noisy_number_of_rows_alone() -> None:
         assert told.bits == [0, plan.low_bits]
         assert (pieces.alpha, pieces.guaranteed) == (plan.alpha, guaranteed)
         check(pieces, 1 << 30)
+
+
+@pytest.mark.parametrize("loss", [ONE, Loss(rho=Fraction(1, 50))])
+def test_a_session_answers_the_whole_search_at_its_allowance(loss: Loss) -> None:
+    rows, size = 600_000, 1000
+    codes = np.sort(np.random.default_rng(9).binomial(size - 1, 0.3, rows))
+    running = np.arange(rows + 1, dtype=np.int64) * ROW
+    order = Ordered(codes=codes.astype(np.uint64), running=running)
+    grid = EvenGrid(
+        column=column_type("x", pl.Int64()),
+        low=Fraction(0),
+        step=Fraction(1),
+        size=size,
+    )
+    ordering = Ordering(grids=(grid,), contribution=Contribution(per=Per.ROWS))
+    session = Session(orders=[order], ordering=ordering, allowance=loss, chance=CHANCE)
+    pieces = search_intervals(
+        session, size=size, loss=loss, multiplicity=ROW, weight=ROW
+    )
+    assert pieces.guaranteed
+    below = np.cumsum([0, *pieces.masses]) / ROW
+    assumed = np.interp(np.arange(size + 1), pieces.bounds, below)
+    true = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=size))])
+    gap = assumed - true
+    assert (gap.max() - gap.min()) / rows < pieces.alpha
+    counter = session.spread(0)
+    with pytest.raises(ValueError, match="more than it was planned for"):
+        counter.count(0, size, loss)
