@@ -53,7 +53,8 @@ def select_quantile(
     -------
     With the level s/r in lowest terms, a unit that changes no count of a range by more
     than w changes no deficit by more than ``w * max(s, r - s)``. So the choice is ε-DP,
-    add-or-remove-one, for ``rate = epsilon / (2 * w * max(s, r - s))``. The law is
+    add-or-remove-one, for ``rate = epsilon / (2 * w * max(s, r - s))``. At the levels 0
+    and 1 a further unit lowers no deficit, so there twice that rate is ε-DP. The law is
     exact: no float takes part.
 
     Accuracy

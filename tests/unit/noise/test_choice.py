@@ -4,12 +4,13 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 from dpframe.errors import ParameterError, RandomnessError
-from dpframe.noise import randomness
+from dpframe.noise import choice, randomness
 from dpframe.noise.brackets import exponential, locate
-from dpframe.noise.choice import choose, cumulative
+from dpframe.noise.choice import Shares, choose, cumulative
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -55,6 +56,44 @@ def test_brackets_hold_the_cumulative_shares(weights: Weights, digits: int) -> N
             share = sum(masses[:index]) / sum(masses)
             assert low <= share <= high
             assert high - low <= Decimal(10) ** (7 - digits)
+
+
+def test_shares_are_the_same_in_blocks_of_any_size(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    factors = np.array([number**3 % 17 for number in range(100)], dtype=object)
+    steps = np.array([number**2 % 1000 for number in range(100)], dtype=np.int64)
+
+    def shares() -> Shares:
+        return Shares(factors, steps, Fraction(1, 70), digits=60)
+
+    whole = [*shares()]
+    monkeypatch.setattr(choice, "_BLOCK", 7)
+    parted = shares()
+    assert [*parted] == whole
+    assert [parted[place] for place in (98, 0, 55, 54, -1)] == [
+        whole[place] for place in (98, 0, 55, 54, -1)
+    ]
+    assert parted[3:90:20] == whole[3:90:20]
+    with pytest.raises(IndexError):
+        parted[99]
+
+
+def test_shares_allow_for_weights_that_are_hidden() -> None:
+    factors = np.array([0, 3, 1, 0], dtype=object)
+    steps = np.array([0, 2, 0, 0], dtype=np.int64)
+    shares = Shares(factors, steps, Fraction(1), digits=60, hidden=9, beyond=4)
+    with localcontext() as arithmetic:
+        arithmetic.prec = 80
+        step = Decimal(-1).exp()
+        for left, right in [(0, 0), (9, 0), (0, 9), (4, 5)]:
+            masses = [left * step**4, 3 * step**2, Decimal(1), right * step**4]
+            for index, (low, high) in enumerate(shares, start=1):
+                assert low <= sum(masses[:index]) / sum(masses) <= high
+        # With more of them, or nearer ones, some share is outside.
+        for left, depth in [(30, 4), (9, 2)]:
+            masses = [left * step**depth, 3 * step**2, Decimal(1)]
+            assert masses[0] / sum(masses) > shares[0][1]
 
 
 @pytest.mark.parametrize("weights", WEIGHTS)
