@@ -147,3 +147,13 @@ def test_shares_hold_the_law(level: Fraction, rate: Fraction, reach: int) -> Non
     # What a window leaves out opens a part and the whole by its share, and no more.
     assert widest < Decimal("1e-55") or reach < FAR
     assert widest <= 10 * step ** (reach + 1) + Decimal("1e-55")
+
+
+def test_rows_that_weigh_nothing_make_no_piece() -> None:
+    rows = [(code, int(code in {300, 700})) for code in range(1000)]
+    pieces = pieces_of(ordered(rows), size=1000, level=Fraction(1, 2), reach=FAR)
+    assert list(zip(pieces.first, pieces.last, pieces.deficits, strict=True)) == [
+        (0, 299, 2),
+        (300, 700, 0),
+        (701, 999, 2),
+    ]
