@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from dpframe.values import ColumnType
 
 Array = np.ndarray[Any, np.dtype[Any]]
+
+_BITS_PER_LEVEL: Final = 4
 
 Fanouts: TypeAlias = tuple[tuple[int, ...], ...]
 """For each level of a tree, the top one first, the branching of each axis."""
@@ -92,6 +94,33 @@ class Nested:
     def stack(self, cells: Array) -> Array:
         """Return the counts of all nodes, as `stacked`, from those of the cells."""
         return stacked(cells.reshape([axis.size for axis in self.axes]), self.fanouts)
+
+
+def fanouts(size: int) -> tuple[int, ...]:
+    """Return how many children each node has, level by level, root first.
+
+    Parameters
+    ----------
+    size : int
+        Number of cells to cover, at least 1. Public.
+
+    Returns
+    -------
+    tuple of int
+        One entry per measured level, all equal to b: the smallest whole number
+        with ``b**h >= size`` for ``h = max(1, floor(log2(size) / 4))`` levels. For
+        h of 2 and more, b is from 16 to 64.
+    """
+    levels = max(1, (size.bit_length() - 1) // _BITS_PER_LEVEL)
+    return (root(size, levels),) * levels
+
+
+def root(size: int, levels: int) -> int:
+    """Return the least whole number whose power of so many levels reaches a size."""
+    least = max(1, int(size ** (1 / levels)) - 1)
+    while least**levels < size:
+        least += 1
+    return least
 
 
 def tree_shapes(fanouts: Fanouts) -> list[tuple[int, ...]]:

@@ -15,31 +15,8 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-_BITS_PER_LEVEL: Final = 4
 _FEW: Final = 4096  # blocks that a loop pools sooner than arrays do
 _WORTHWHILE: Final = 7 / 8  # a round leaves this share of the blocks, or is the last
-
-
-def fanouts(size: int) -> tuple[int, ...]:
-    """Return how many children each node has, level by level, root first.
-
-    Parameters
-    ----------
-    size : int
-        Number of cells to cover, at least 1. Public.
-
-    Returns
-    -------
-    tuple of int
-        One entry per measured level, all equal to b: the smallest whole number
-        with ``b**h >= size`` for ``h = max(1, floor(log2(size) / 4))`` levels. For
-        h of 2 and more, b is from 16 to 64.
-    """
-    levels = max(1, (size.bit_length() - 1) // _BITS_PER_LEVEL)
-    branching = max(1, int(size ** (1 / levels)) - 1)
-    while branching**levels < size:
-        branching += 1
-    return (branching,) * levels
 
 
 def consistent(levels: Sequence[Array], fanouts: Sequence[tuple[int, ...]]) -> Array:
