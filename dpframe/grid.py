@@ -13,7 +13,7 @@ References
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -83,6 +83,11 @@ class EvenGrid:
             return near
         steps = math.ceil((number - self.low) / self.step)
         return min(max(steps, 0), self.size)
+
+    def upto(self, number: Fraction) -> int:
+        """Return how many points lie at or below a place."""
+        above = self.above(number)
+        return above + (above < self.size and self._is_at(above, number))
 
     def numbers(self, codes: Array) -> Array:
         """Return where points lie: whole numbers, or the nearest doubles."""
@@ -168,6 +173,10 @@ class ListedGrid:
     def above(self, number: Fraction) -> int:
         """Return how many points lie below a place."""
         return bisect_left(self.points, number)
+
+    def upto(self, number: Fraction) -> int:
+        """Return how many points lie at or below a place."""
+        return bisect_right(self.points, number)
 
     def numbers(self, codes: Array) -> Array:
         """Return where points lie: whole numbers, or the nearest doubles."""

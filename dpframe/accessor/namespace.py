@@ -7,6 +7,7 @@ from typing import Any, Generic, NoReturn, TypeVar
 
 from dpframe.accessor.frames import FrameMethods
 from dpframe.accessor.groups import GroupBy, Grouped, group_cells
+from dpframe.accessor.intervals import IntervalMethods
 from dpframe.accessor.keys import KeyMethods
 from dpframe.accessor.models import Models
 from dpframe.accessor.numbers import Numbers
@@ -24,6 +25,7 @@ class PrivateNamespace(
     Numbers[N],
     Tables[N],
     KeyMethods[N],
+    IntervalMethods[N],
     Models[N],
     FrameMethods[F, N],
     Generic[F, N],
@@ -71,6 +73,7 @@ class PreviewNamespace(Previewer[N]):
     contingency = previewed(Tables[Any].contingency)
     discover_keys = previewed(KeyMethods[Any].discover_keys)
     mean_cov = previewed(Models[Any].mean_cov)
+    synthetic_intervals = previewed(IntervalMethods[Any].synthetic_intervals)
 
     def group_by(
         self,

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from dpframe.releases.keys import KeysRelease
     from dpframe.releases.mean_cov import MeanCov
     from dpframe.releases.scalar import ScalarRelease
+    from dpframe.releases.synthetic_intervals import SyntheticIntervals
     from dpframe.releases.tabular import TableRelease
 
 N = TypeVar("N")
@@ -106,6 +107,10 @@ def previewed(
 def previewed(
     method: Callable[Concatenate[Any, P], MeanCov[Any]],
 ) -> Callable[Concatenate[Runner[N], P], Preview[MeanCov[N]]]: ...
+@overload
+def previewed(
+    method: Callable[Concatenate[Any, P], SyntheticIntervals[Any]],
+) -> Callable[Concatenate[Runner[N], P], Preview[SyntheticIntervals[N]]]: ...
 @overload
 def previewed(
     method: Callable[Concatenate[Any, P], KeysRelease[Any]],

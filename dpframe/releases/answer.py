@@ -46,6 +46,8 @@ _MACHINERY: Final = frozenset(
         "html_lines",
         "interval_columns",
         "lines",
+        "native_table",
+        "polars_table",
         "saved_parts",
         "suffix",
         "table_schema",
@@ -199,11 +201,11 @@ class Release(ABC, Generic[N]):
             A confidence in ``(0, 1)``: adds the columns `lower` and `upper`, or
             ``<measure>_lower`` and ``<measure>_upper`` where there are several.
         """
-        return with_columns(self._native, self._ends(interval))
+        return with_columns(self.native_table(), self._ends(interval))
 
     def to_polars(self, interval: float | None = None) -> pl.DataFrame:
         """Return the table as a Polars frame; `interval` as in `to_native`."""
-        return self._polars.with_columns(self._ends(interval))
+        return self.polars_table().with_columns(self._ends(interval))
 
     def to_pandas(self, interval: float | None = None) -> pd.DataFrame:
         """Return the table as a pandas frame with a RangeIndex; as `to_native`."""
@@ -212,11 +214,11 @@ class Release(ABC, Generic[N]):
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Return each column of the table as a list."""
-        return self._polars.to_dict(as_series=False)
+        return self.polars_table().to_dict(as_series=False)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Export the table through the Arrow PyCapsule interface."""
-        return self._polars.__arrow_c_stream__(requested_schema)
+        return self.polars_table().__arrow_c_stream__(requested_schema)
 
     def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> Path:
         """Write a file that `dpframe.load` and other readers open.
@@ -244,9 +246,17 @@ class Release(ABC, Generic[N]):
         """
         return save(self, path, overwrite=overwrite)
 
+    def polars_table(self) -> pl.DataFrame:
+        """Return the table as a Polars frame."""
+        return self._polars
+
+    def native_table(self) -> N:
+        """Return the table as a native frame."""
+        return self._native
+
     def handed_out(self) -> N:
         """Return the native frame, safe to be changed by whoever gets it."""
-        return handed_out(self._native)
+        return handed_out(self.native_table())
 
     def _ends(self, interval: float | None) -> Sequence[pl.Series]:
         if interval is None:

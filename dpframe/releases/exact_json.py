@@ -7,6 +7,7 @@ a registry, and only registered names are read back.
 from __future__ import annotations
 
 import math
+from base64 import b64decode, b64encode
 from dataclasses import fields
 from decimal import Decimal
 from fractions import Fraction
@@ -17,12 +18,23 @@ import numpy as np
 import polars as pl
 
 from dpframe.errors import ParameterError
+from dpframe.grid import EvenGrid, ListedGrid
 from dpframe.noise import DiscreteGaussian, DiscreteLaplace, MaxNorm
 from dpframe.privacy.loss import Loss
 from dpframe.provenance import Provenance
+from dpframe.releases.boxes import Boxes
+from dpframe.releases.cut_error import BoxError, CutError, StatedError, TreeError
 from dpframe.releases.figures import Figures, GridError, WeightedError
 from dpframe.releases.hosts import StoredHost
 from dpframe.releases.intervals import Sampling
+from dpframe.releases.line import Line
+from dpframe.releases.quantile_error import QuantileError
+from dpframe.releases.rank_error import (
+    Choice,
+    RankError,
+    ShareError,
+    TreeRankError,
+)
 from dpframe.releases.second_moments import Layout, NoisySums
 from dpframe.values import ColumnType, Kind
 
@@ -30,18 +42,31 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 _CLASSES: Final[Mapping[str, type[Any]]] = {
+    "choice": Choice,
+    "box error": BoxError,
+    "boxes": Boxes,
     "column": ColumnType,
+    "cut error": CutError,
     "discrete Gaussian": DiscreteGaussian,
     "discrete Laplace": DiscreteLaplace,
+    "even grid": EvenGrid,
     "figures": Figures,
     "grid error": GridError,
     "host": StoredHost,
     "layout": Layout,
+    "line": Line,
+    "listed grid": ListedGrid,
     "loss": Loss,
     "max-norm": MaxNorm,
     "noisy sums": NoisySums,
     "provenance": Provenance,
+    "rank error": RankError,
+    "quantile error": QuantileError,
     "sampling": Sampling,
+    "stated error": StatedError,
+    "tree error": TreeError,
+    "share error": ShareError,
+    "tree rank error": TreeRankError,
     "weighted error": WeightedError,
 }
 """Frozen dataclasses that are written field by field, by the name in the file."""
@@ -77,6 +102,9 @@ _DTYPES: Final[Mapping[str, Callable[..., Any]]] = {
     "Duration": pl.Duration,
     "Enum": pl.Enum,
 }
+_LISTED: Final = 100
+"""Arrays of more numbers are written as their bytes."""
+
 _WIDEST_INT: Final = 2**53
 """Whole numbers beyond this are text: other readers of JSON hold them as doubles."""
 
@@ -100,9 +128,7 @@ def to_json(value: Any) -> Any:
     if isinstance(value, pl.DataType):
         return {"dtype": _dtype_to_json(value)}
     if isinstance(value, np.ndarray):
-        array = cast("np.ndarray[Any, Any]", value)
-        shape, cells = list(array.shape), [to_json(x) for x in array.ravel().tolist()]
-        return {"array": array.dtype.str, "shape": shape, "cells": cells}
+        return _array_to_json(cast("np.ndarray[Any, Any]", value))
     if isinstance(value, (tuple, list)):
         return {"tuple": [to_json(x) for x in cast("tuple[Any, ...]", value)]}
     name = _NAMES.get(cast("type[Any]", type(value)))
@@ -149,8 +175,18 @@ def _number_to_json(value: float | Fraction) -> Any:
     return value if math.isfinite(value) else {"float": str(value)}
 
 
+def _array_to_json(array: np.ndarray[Any, Any]) -> dict[str, Any]:
+    held = {"array": array.dtype.str, "shape": list(array.shape)}
+    if array.size > _LISTED and array.dtype != object:
+        return held | {"base64": b64encode(array.tobytes()).decode()}
+    return held | {"cells": [to_json(cell) for cell in array.ravel().tolist()]}
+
+
 def _array(form: dict[str, Any]) -> np.ndarray[Any, Any]:
     dtype = np.dtype(form["array"])
+    if "base64" in form:
+        held = np.frombuffer(b64decode(form["base64"]), dtype=dtype)
+        return held.reshape(form["shape"]).copy()
     cells = [from_json(cell) for cell in form["cells"]]
     array = np.empty(len(cells), dtype=dtype)
     array[:] = cells

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dpframe.noise import Noise
-    from dpframe.outlook import ErrorLaw
+    from dpframe.outlook import ErrorLaw, Law
     from dpframe.releases.noise_sums import Independent
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -33,6 +33,9 @@ PRINTED: Final = 0.95
 
 COUNT: Final = ColumnType("count", pl.Int64(), Kind.INTEGER)
 """The number line of counts."""
+
+RANK: Final = ColumnType("rank", pl.Int64(), Kind.INTEGER)
+"""What the errors of quantiles are counted in: rows."""
 
 INT64: Final = (-(2**63), 2**63 - 1)
 """The whole numbers that a column of a table holds."""
@@ -114,7 +117,7 @@ class RootError:
     square: ErrorLaw
 
     @property
-    def noise(self) -> Noise:
+    def noise(self) -> Law:
         """The law of the noise in the square."""
         return self.square.noise
 
@@ -191,6 +194,9 @@ class Figures:
     rooted : bool
         Whether values are square roots: then `centre` and `error` are those of the
         square, and so is the range.
+    error_line : ColumnType or None
+        What the error is counted in, where that is not the values' own number line.
+        Then it says nothing of how far off a value is, but for the range.
     """
 
     name: str
@@ -203,6 +209,7 @@ class Figures:
     high: Fraction | Array | None = None
     low_count: Array | None = None
     rooted: bool = False
+    error_line: ColumnType | None = None
 
     def interval(self, confidence: float, *, joint: bool) -> tuple[Array, Array]:
         """Return lower and upper ends for each cell, on the number line, as floats."""
@@ -235,6 +242,17 @@ class Figures:
             math.inf if most is None else np.asarray(most, dtype=np.float64),
         )
 
+    @property
+    def whole_range(self) -> tuple[Array, Array]:
+        """The ends of the public range for each cell, exactly.
+
+        All that is known of a value whose error is counted in something else.
+        """
+        number = int if self.column.is_whole else float
+        ends = (number(end) for end in (self.low or 0, self.high or 0))
+        low, high = (np.full(len(self.values), end) for end in ends)
+        return low, high
+
     def cell(self, place: int, *, name: str) -> Figures:
         """Return one cell as figures of their own."""
         only = slice(place, place + 1)
@@ -258,6 +276,8 @@ class Figures:
         whole numbers may take it half a step away.
         """
         width = self.error.half_width(confidence, cells=self._cells(joint=joint))
+        if self.error_line is not None:
+            return np.broadcast_to(width, self.values.shape)
         width = np.broadcast_to(width, self.values.shape) + self._rounding
         if not self.rooted and self.low_count is None:
             return width
@@ -295,6 +315,8 @@ class Figures:
         label = self.name if name is None else name
         if self.column.kind is Kind.FLOAT:
             return pl.Series(label, points.astype(np.float64), dtype=pl.Float64)
+        if self.column.kind is Kind.INTEGER and self.column.dtype != pl.Int64:
+            return pl.Series(label, points.tolist(), dtype=self.column.dtype)
         if self.column.kind is Kind.INTEGER:
             if points.dtype.kind == "f" and (np.abs(points) < 2.0**63).all():
                 points = points.astype(np.int64)
@@ -303,12 +325,21 @@ class Figures:
                     [min(max(int(x), INT64[0]), INT64[1]) for x in points], np.int64
                 )
             return pl.Series(label, points)
+        if self.column.kind.is_temporal and points.dtype == np.int64:
+            whole = pl.Series(label, points)  # Python's times end at microseconds
+            days = self.column.kind is Kind.DATE
+            return whole.cast(pl.Int32 if days else pl.Int64).cast(self.column.dtype)
         cells = [self.column.value(Fraction(point)) for point in points.tolist()]
         return pl.Series(label, cells, dtype=self.column.dtype)
 
     def distance(self, length: float) -> Any:
         """Return a length of the number line as a number or a timedelta."""
-        return column_length(self.column, length)
+        return column_length(self.line_of_error, length)
+
+    @property
+    def line_of_error(self) -> ColumnType:
+        """The number line of the error."""
+        return self.column if self.error_line is None else self.error_line
 
     @property
     def _rounding(self) -> float:
@@ -336,8 +367,8 @@ def column_length(column: ColumnType, length: float) -> Any:
 
 
 def whole_booleans(figures: Figures) -> Figures:
-    """Return figures of a Boolean column as whole numbers, which they are."""
-    if figures.column.kind is not Kind.BOOLEAN:
+    """Return figures of a Boolean column as whole numbers, where they are some."""
+    if figures.column.kind is not Kind.BOOLEAN or figures.error_line is not None:
         return figures
     column = ColumnType(figures.column.name, pl.Int64(), Kind.INTEGER)
     return replace(figures, column=column)

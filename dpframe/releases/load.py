@@ -12,6 +12,7 @@ from dpframe.releases.keys import KeysRelease
 from dpframe.releases.mean_cov import MeanCov
 from dpframe.releases.scalar import ScalarRelease
 from dpframe.releases.storage import BROKEN, FORMAT, read
+from dpframe.releases.synthetic_intervals import SyntheticIntervals
 from dpframe.releases.tabular import TableRelease
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ _KINDS: Final[Mapping[str, type[Release[Any]]]] = {
     "KeysRelease": KeysRelease,
     "MeanCov": MeanCov,
     "ScalarRelease": ScalarRelease,
+    "SyntheticIntervals": SyntheticIntervals,
     "TableRelease": TableRelease,
 }
 

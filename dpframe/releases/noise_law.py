@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dpframe.releases.figures import GridError, column_length
+from dpframe.releases.rank_error import RankError
 
 if TYPE_CHECKING:
     from dpframe.outlook import ErrorLaw
@@ -22,11 +23,11 @@ class NoiseLaw:
     name : str
         The law, as in ``"discrete Laplace"``.
     scale : float, timedelta or None
-        Its scale, in the answer's unit; None where several noises enter one
-        figure (a ratio of sums).
+        Its scale, in the answer's unit (for quantiles, in rows); None where several
+        noises enter one figure (a ratio of sums).
     stddev : float or timedelta
-        Its standard deviation, in the answer's unit: the largest of all cells, to
-        first order for ratios.
+        Its standard deviation, in the same unit: the largest of all cells, to first
+        order for ratios.
     """
 
     name: str
@@ -39,6 +40,8 @@ class NoiseLaw:
         scale: Any = None
         if isinstance(error, GridError):
             scale = column_length(column, float(error.noise.scale * error.unit))
+        if isinstance(error, RankError):
+            scale = column_length(column, float(error.noise.scale))
         stddev = column_length(column, float(error.stddev().max()))
         return cls(name=error.noise.name, scale=scale, stddev=stddev)
 
@@ -48,7 +51,7 @@ class NoiseLaw:
         if figures.rooted:
             stddev = figures.distance(float(figures.stddev().max()))
             return cls(name=figures.error.noise.name, scale=None, stddev=stddev)
-        return cls.of(figures.error, figures.column)
+        return cls.of(figures.error, figures.line_of_error)
 
     def __str__(self) -> str:
         if self.scale is None:

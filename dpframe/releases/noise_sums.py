@@ -125,3 +125,36 @@ def laplace_quantile(weights: Array, share: float) -> Array:
 def equal_quantile(noises: int, share: float) -> float:
     """Return `laplace_quantile` of so many noises of weight 1."""
     return float(laplace_quantile(np.ones((1, noises)), share)[0])
+
+
+def many_bound(noise: Noise, variances: float, share: float) -> float:
+    """Return what a sum of many independent noises exceeds, upwards, with a chance.
+
+    Parameters
+    ----------
+    noise : DiscreteLaplace or DiscreteGaussian
+        The law of each noise, in grid units.
+    variances : float
+        The sum of the squares of their weights, none of which is beyond 1: for a plain
+        sum, how many there are. Positive.
+    share : float
+        The chance, in ``(0, 1)``, of at most.
+
+    Notes
+    -----
+    Chernoff's bound. For Laplace noise of scale 1 the log-moment of weight w at s is
+    ``-ln(1 - s^2 w^2)``, at most ``-w^2 ln(1 - s^2)`` as that is convex in ``w^2``; the
+    moments of the discrete law are smaller at every s. The discrete Gaussian has those
+    of the normal law at most [1]_.
+
+    References
+    ----------
+    .. [1] Canonne, Kamath and Steinke (2020), The Discrete Gaussian for Differential
+       Privacy, Lemma 8.
+    """
+    law, miss = independent(noise), -math.log(share)
+    if isinstance(law, DiscreteGaussian):
+        return float(law.scale) * math.sqrt(2 * variances * miss)
+    slopes = np.linspace(0.001, 0.999, 999)
+    bounds = (miss - variances * np.log1p(-(slopes**2))) / slopes
+    return float(law.scale) * float(bounds.min())

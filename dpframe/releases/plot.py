@@ -12,6 +12,8 @@ import numpy as np
 import polars as pl
 
 from dpframe.errors import MissingExtraError, ParameterError
+from dpframe.grid import series
+from dpframe.releases.line import Line
 from dpframe.table import cell_text
 from dpframe.values import Kind
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
+    from dpframe.releases.boxes import Boxes
     from dpframe.releases.figures import Figures
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -30,6 +33,12 @@ _CROWDED: Final = 30
 
 _LONG: Final = 60
 """Characters of tick labels that fit side by side."""
+
+_DRAWN: Final = 2_000
+"""Points of a line that are drawn."""
+
+_SCATTERED: Final = 5_000
+"""Synthetic rows that are."""
 
 _BAR: Final[dict[str, Any]] = {"alpha": 0.55}
 _WHISKER: Final[dict[str, Any]] = {"fmt": "none", "ecolor": "0.35", "capsize": 3}
@@ -72,6 +81,24 @@ class CellFigures(Drawn, Protocol):
         ...
 
 
+class Intervals(Protocol):
+    """A release of all intervals of a column, or boxes of several."""
+
+    @property
+    def title(self) -> str:
+        """What was released, in words."""
+        ...
+
+    @property
+    def shape(self) -> Line | Boxes:
+        """The cells and their rows."""
+        ...
+
+    def accuracy(self, confidence: float = 0.95) -> float:
+        """Return the largest error of any interval, in rows."""
+        ...
+
+
 class LabelledMatrix(Protocol):
     """A square matrix with names, whose entries know their errors."""
 
@@ -104,7 +131,8 @@ def plot_scalar(release: OneFigure, ax: Axes | None = None) -> Axes:
     axes = _axes(ax, height=1.6)
     name, table = release.to_polars().columns[0], release.to_polars(_CONFIDENCE)
     middle, low, high = (_points(table[c]) for c in (name, "lower", "upper"))
-    axes.errorbar(middle, [0.0], xerr=_arms(middle, low, high), **_POINT)
+    arms = _arms(release.figures, middle, low, high)
+    axes.errorbar(middle, [0.0], xerr=arms, **_POINT)
     axes.set_yticks([])
     axes.set_ylim(-1, 1)
     axes.set_xlabel(f"{cell_text(release.title)}{_unit([release.figures])}")
@@ -138,7 +166,7 @@ def plot_table(release: CellFigures, ax: Axes | None = None) -> Axes:
         prefix = f"{measure.name}_" if len(figures) > 1 else ""
         columns = (measure.name, f"{prefix}lower", f"{prefix}upper")
         middle, low, high = (_points(table[name]) for name in columns)
-        arms = _arms(middle, low, high)
+        arms = _arms(measure, middle, low, high)
         label = cell_text(measure.name)
         if len(figures) == 1 and measure.column.kind is Kind.INTEGER:
             axes.bar(places, middle, width=widths * 0.92, **_BAR)
@@ -159,14 +187,61 @@ def plot_table(release: CellFigures, ax: Axes | None = None) -> Axes:
     return axes
 
 
+def plot_intervals(release: Intervals, ax: Axes | None = None) -> Axes:
+    """Draw released counts of intervals: the fraction of rows below each value.
+
+    With the 95% band that holds for all of them; of several columns, synthetic rows.
+
+    Raises
+    ------
+    MissingExtraError
+        If matplotlib is not installed.
+    """
+    axes = _axes(ax, height=4.0)
+    shape = release.shape
+    axes.set_title(cell_text(release.title), loc="left")
+    _without_frame(axes, "right", "top")
+    if not isinstance(shape, Line):
+        names = [grid.column.name for grid in shape.grids[:2]]
+        codes = shape.codes(_SCATTERED)
+        drawn = [series(g, codes[:, axis]) for axis, g in enumerate(shape.grids[:2])]
+        axes.plot(*map(_points, drawn), ",", alpha=0.5)
+        for axis, label, grid in zip(
+            (axes.xaxis, axes.yaxis), names, shape.grids, strict=False
+        ):
+            axis.set_label_text(cell_text(label))
+            _name_kind(axis, grid.column.kind)
+        return axes
+    codes = np.unique(np.linspace(0, shape.grid.size - 1, _DRAWN).astype(np.uint64))
+    places = _points(series(shape.grid, codes))
+    rows = max(shape.rows, 1.0)
+    share = shape.prefixes(np.minimum(codes, codes[-1] - 1) + np.uint64(1)) / rows
+    band = release.accuracy(_CONFIDENCE) / rows
+    axes.step(places, share, where="post")
+    low, high = (np.clip(share + sign * band, 0, 1) for sign in (-1, 1))
+    axes.fill_between(places, low, high, step="post", alpha=0.25)
+    axes.set_ylim(0, 1)
+    axes.set_xlabel(cell_text(shape.grid.column.name))
+    _name_kind(axes.xaxis, shape.grid.column.kind)
+    axes.set_ylabel("fraction of rows up to (band: 95%, noise)")
+    return axes
+
+
 def _unit(figures: Sequence[Figures]) -> str:
     """Return what stands behind the name of an axis."""
     hours = any(measure.column.kind is Kind.DURATION for measure in figures)
-    return f" ({'hours; ' if hours else ''}error bars: 95%, noise)"
+    notes = ["hours"] if hours else []
+    if any(measure.error_line is None for measure in figures):
+        notes.append("error bars: 95%, noise")
+    return f" ({'; '.join(notes)})" if notes else ""
 
 
 def _name_dates(axis: Any, figures: Figures) -> None:
-    if figures.column.kind in {Kind.DATE, Kind.DATETIME}:
+    _name_kind(axis, figures.column.kind)
+
+
+def _name_kind(axis: Any, kind: Kind) -> None:
+    if kind in {Kind.DATE, Kind.DATETIME}:
         axis.axis_date()
         locator = axis.get_major_locator()
         axis.set_major_formatter(_matplotlib("dates").ConciseDateFormatter(locator))
@@ -238,7 +313,10 @@ def _points(column: pl.Series) -> Array:
     return column.cast(pl.Float64).to_numpy()
 
 
-def _arms(middle: Array, low: Array, high: Array) -> Array:
+def _arms(figures: Figures, middle: Array, low: Array, high: Array) -> Array:
+    """Return how far the error bars reach; a rank error has none in values."""
+    if figures.error_line is not None:
+        return np.zeros((2, len(middle)))
     return np.maximum(np.stack([middle - low, high - middle]), 0)
 
 

@@ -1,0 +1,135 @@
+"""Releases that answer later questions for nothing, and what they are worth."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from dpframe.accessor.run import Runner
+from dpframe.mechanisms.intervals import synthetic_intervals
+from dpframe.privacy.loss import stated_loss
+
+if TYPE_CHECKING:
+    from dpframe.privacy.loss import Amount
+    from dpframe.releases.synthetic_intervals import SyntheticIntervals
+
+N = TypeVar("N")
+
+
+class IntervalMethods(Runner[N]):
+    """Synthetic rows for intervals and boxes."""
+
+    __slots__ = ()
+
+    def synthetic_intervals(
+        self,
+        columns: str | list[str],
+        *,
+        step: Any = None,
+        domain: Any = None,
+        bounds: Any = None,
+        method: str = "auto",
+        epsilon: Amount | None = None,
+        rho: Amount | None = None,
+        allow_weak: bool = False,
+    ) -> SyntheticIntervals[N]:
+        """Release counts of every interval of a column at once, and synthetic rows.
+
+        Parameters
+        ----------
+        columns : str or list of str
+            One column; or two to six, for axis-aligned boxes of them.
+        step : number or timedelta, optional
+            Distance of neighbouring points of the grid that values are rounded to, in
+            the column's unit; by column where there are several. Default: 1 for whole
+            numbers and the unit of a time; a float column needs it. Public.
+        domain : list, optional
+            The points of the grid instead; by column where there are several. Public.
+        bounds : pair, optional
+            Ends of the grid, in the column's unit; by column where there are several.
+            Default: those of `.dp.bounds`. Public.
+        method : {"auto", "tree", "privtree", "quad", "binary_search"}, optional
+            ``"tree"`` counts a complete tree of cells, ``"quad"`` the same for boxes;
+            ``"privtree"`` first finds where the rows are; ``"binary_search"`` is the
+            algorithm of Blum, Ligett and Roth, to compare with. Default: a complete
+            tree up to 2^20 steps of a column, or 4096 cells of several; else privtree.
+        epsilon : float, optional
+            Privacy loss ε of this release, unitless, in ``(0, 50]``.
+        rho : float, optional
+            zCDP loss ρ instead, unitless: Gaussian noise.
+        allow_weak : bool, optional
+            Whether an `epsilon` above 50 is meant.
+
+        Returns
+        -------
+        SyntheticIntervals
+            With `.count(lo, hi)`, `.fraction`, `.cdf` and `.quantile`, each at no
+            further cost, and synthetic rows in the columns' own dtypes.
+
+        Privacy
+        -------
+        ε-DP per privacy unit, add-or-remove-one. Costs `epsilon` once, whatever is
+        asked later. A row is in one node of each of h levels of a tree, so each count
+        has discrete Laplace noise of scale ``h * max_rows / epsilon``. A partition has
+        2/5 of the loss, and its counts the rest.
+
+        With a ρ it is ρ-zCDP: the noise of counts is discrete Gaussian.
+
+        Accuracy
+        --------
+        ``.accuracy(confidence)`` is what the answers of all intervals of a column stay
+        within together: in 95% of releases of 2^10 points 66 rows at ε = 1, of 2^20
+        points 270. The count of a box covers its own noise, and rows that lie anywhere
+        in the cells that it cuts. Clipping to bounds and rounding to the grid are left
+        out.
+
+        Raises
+        ------
+        DomainRequiredError
+            For a float column without step or domain: over the reals no private
+            answer is accurate on every data set.
+        BoundsRequiredError
+            If there are no bounds, or the frame has a privacy unit and no `max_rows`.
+        BudgetExceededError
+            If the cost is more than what remains. Nothing is spent.
+        ColumnNotFoundError
+            If the frame has no such column.
+        ParameterError, ParameterTypeError
+            If a parameter is out of range or of the wrong kind; exactly one of
+            `epsilon` and `rho` is needed.
+
+        References
+        ----------
+        .. [1] Blum, Ligett and Roth (2013), A Learning Theory Approach to
+           Non-Interactive Database Privacy, J. ACM.
+        .. [2] Hay, Rastogi, Miklau and Suciu (2010), Boosting the Accuracy of
+           Differentially Private Histograms Through Consistency, VLDB.
+        .. [3] Zhang, Xiao and Xie (2016), PrivTree: A Differentially Private Algorithm
+           for Hierarchical Decompositions, SIGMOD.
+
+        Examples
+        --------
+        >>> stays = pl.DataFrame({"days": [3, 7, 2, 31, 5] * 2000})
+        >>> stays = stays.dp.attach(
+        ...     dpframe.Accountant(epsilon=1), bounds={"days": (0, 63)}
+        ... )
+        >>> synth = stays.dp.synthetic_intervals("days", epsilon=0.5)
+        >>> abs(synth.count(0, 7).value - 8000) < 200
+        True
+        >>> synth.quantile(0.5).value
+        5
+        >>> synth.to_native().schema
+        Schema({'days': Int64})
+        """
+        plan = partial(
+            synthetic_intervals,
+            self._frame,
+            columns=columns,
+            step=step,
+            domain=domain,
+            bounds=bounds,
+            method=method,
+        )
+        return self._run(
+            plan, stated_loss(epsilon=epsilon, rho=rho, allow_weak=allow_weak)
+        )

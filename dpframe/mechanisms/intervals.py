@@ -1,0 +1,406 @@
+"""Synthetic rows for every interval of a column, or every box of several.
+
+Which method, how fine a grid and how many levels a tree has follow from public
+parameters alone; what comes back is made from noisy counts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import numpy as np
+
+from dpframe.adaptive.session import tree_block
+from dpframe.declare import public_value
+from dpframe.errors import ParameterError, ParameterTypeError
+from dpframe.mechanisms.grids import grid_of
+from dpframe.mechanisms.inputs import chosen, listed_columns, row_contribution
+from dpframe.mechanisms.interval_search import search_intervals
+from dpframe.mechanisms.interval_tree import consistent, monotone, simplex
+from dpframe.nested import Nested, fanouts, root, unstacked
+from dpframe.ordering import Ordering
+from dpframe.outlook import Outlook
+from dpframe.query import Block, Part, Query, Search
+from dpframe.releases.boxes import Boxes
+from dpframe.releases.cut_error import StatedError, TreeError
+from dpframe.releases.figures import COUNT
+from dpframe.releases.line import Line
+from dpframe.releases.synthetic_intervals import SyntheticIntervals
+from dpframe.table import enumeration
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpframe.adaptive.session import Session
+    from dpframe.frame import PrivateFrame
+    from dpframe.grid import Grid
+    from dpframe.mechanisms.interval_search import Pieces
+    from dpframe.nested import Fanouts
+    from dpframe.noise import Noise
+    from dpframe.privacy.loss import Loss
+    from dpframe.query import Measured
+    from dpframe.tally import Contribution
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+METHODS: Final = ("auto", "binary_search", "tree", "privtree", "quad")
+MOST_COLUMNS: Final = 6
+LARGEST_TREE: Final = (1 << 20) + 1
+"""Points of a grid up to which a complete tree is the default: 2^20 steps."""
+LARGEST_QUAD: Final = 1 << 12
+"""Cells of boxes up to which it is."""
+MOST_LEAVES: Final = 1 << 22
+_SIDE: Final = 3  # bits that a level of a tree over boxes splits along an axis
+_SHAPE_SHARE: Final = Fraction(2, 5)
+_RELEASE: Final = "synthetic_intervals"
+
+
+def synthetic_intervals(
+    frame: PrivateFrame,
+    loss: Loss,
+    columns: object,
+    *,
+    step: object = None,
+    domain: object = None,
+    bounds: object = None,
+    method: object = "auto",
+) -> Query[SyntheticIntervals[Any]]:
+    """Plan counts of all intervals of a column, or boxes of several.
+
+    Raises
+    ------
+    DomainRequiredError
+        For a float column without step or domain.
+    ParameterError
+        If there are more than six columns, or the method does not suit them.
+    """
+    names = listed_columns(columns)
+    if len(names) > MOST_COLUMNS:
+        msg = f"Boxes have at most {MOST_COLUMNS} columns, not {len(names)}."
+        raise ParameterError(msg, hint="release several sets of fewer columns.")
+    given = {
+        what: _by_column(value, names, what=what)
+        for what, value in (("step", step), ("domain", domain), ("bounds", bounds))
+    }
+    grids = tuple(
+        grid_of(
+            frame,
+            name,
+            step=given["step"].get(name),
+            domain=given["domain"].get(name),
+            bounds=given["bounds"].get(name),
+            release=_RELEASE,
+        )
+        for name in names
+    )
+    word = _method(chosen(method, among=METHODS, what="method"), grids)
+    plan = _PLANS[word]
+    return plan(frame, loss, grids, row_contribution(frame))
+
+
+def _by_column(
+    value: object, names: tuple[Any, ...], *, what: str
+) -> Mapping[object, object]:
+    """Return a parameter by column; for one column it may stand alone."""
+    given = public_value(value)
+    if given is None:
+        return {}
+    if isinstance(given, Mapping):
+        found = cast("Mapping[object, object]", given)
+        for stray in found:
+            if stray not in names:
+                msg = f"{what} names {stray!r}, which is not among the columns."
+                raise ParameterError(msg)
+        return found
+    if len(names) == 1:
+        return {names[0]: value}
+    msg = f"{what} of several columns must be a mapping by column."
+    raise ParameterTypeError(msg, hint=f"write {what}={{{names[0]!r}: ...}}.")
+
+
+def _method(word: str, grids: tuple[Grid, ...]) -> str:
+    """Return the method that a word means for some grids: public facts alone."""
+    cells = math.prod(grid.size for grid in grids)
+    several = len(grids) > 1
+    if word == "auto":
+        if several:
+            return "quad" if cells <= LARGEST_QUAD else "privtree"
+        return "tree" if cells <= LARGEST_TREE else "privtree"
+    if word in {"tree", "binary_search"} and several:
+        msg = f'method="{word}" is for one column.'
+        raise ParameterError(msg, hint='use "quad" or "privtree" for boxes.')
+    if word == "quad" and not several:
+        msg = 'method="quad" is for boxes of several columns.'
+        raise ParameterError(msg, hint='use "tree" for one.')
+    if word in {"tree", "quad"} and cells > MOST_LEAVES:
+        msg = f'method="{word}" has at most {MOST_LEAVES} cells, and there are {cells}.'
+        raise ParameterError(msg, hint='use "privtree", or a coarser step.')
+    return word
+
+
+def _complete(
+    frame: PrivateFrame,
+    loss: Loss,
+    grids: tuple[Grid, ...],
+    contribution: Contribution,
+) -> Query[SyntheticIntervals[Any]]:
+    """Plan a complete tree: noisy counts of every node, which agree after a fit."""
+    levels = box_fanouts(grids)
+    tree = Nested(axes=grids, fanouts=levels, contribution=contribution)
+    block = tree_block(levels, loss)
+    part = Part(statistic=tree, blocks=(block,))
+    noise, unit = part.noise(block), Fraction(1, contribution.resolution)
+    method = "tree" if len(grids) == 1 else "quad"
+
+    def finish(measured: Measured) -> SyntheticIntervals[Any]:
+        fitted = fitted_cells(measured.figures[0], levels) * float(unit)
+        raw = fitted[tuple(slice(grid.size) for grid in grids)]
+        shape: Line | Boxes
+        if len(grids) == 1:
+            shape = Line(
+                grid=grids[0],
+                starts=np.arange(grids[0].size, dtype=np.uint64),
+                below=from_zero(raw),
+                raw=raw,
+                error=TreeError(noise=noise, size=grids[0].size, unit=unit),
+            )
+        else:
+            shape = dense_boxes(grids, raw, noise=noise, unit=unit, fanouts=levels)
+        return SyntheticIntervals(
+            shape=shape, method=method, measured=measured, host=frame.to_host
+        )
+
+    return _query(
+        frame,
+        loss,
+        grids,
+        method=method,
+        parameters={"levels": str(len(levels))},
+        part=part,
+        error=TreeError(noise=noise, size=grids[0].size, unit=unit)
+        if len(grids) == 1
+        else None,
+        finish=finish,
+    )
+
+
+def _adaptive(
+    frame: PrivateFrame,
+    loss: Loss,
+    grids: tuple[Grid, ...],
+    contribution: Contribution,
+) -> Query[SyntheticIntervals[Any]]:
+    """Plan a PrivTree: cells as fine as the rows are dense, then their counts."""
+    ordering = Ordering(grids=grids, contribution=contribution)
+    several = len(grids) > 1
+    counts = loss.share(1 - _SHAPE_SHARE)
+
+    def run(session: Session) -> tuple[Array, Array]:
+        starts = session.splits(loss.share(_SHAPE_SHARE))
+        if not several:  # points beyond the grid are in no row
+            starts = starts[starts <= np.uint64(grids[0].size - 1)]
+        return starts, session.tree(starts, leaf_fanouts(len(starts), several), counts)
+
+    def finish(measured: Measured) -> SyntheticIntervals[Any]:
+        starts, nodes = measured.figures[0]
+        levels = leaf_fanouts(len(starts), several)
+        noise = tree_block(levels, counts).noise(ordering)
+        unit = Fraction(1, ordering.weight)
+        raw = fitted_cells(nodes, levels)[: len(starts)] * float(unit)
+        shape: Line | Boxes
+        if several:
+            shape = _leaf_boxes(ordering, starts, raw, noise=noise, unit=unit)
+        else:
+            shape = Line(
+                grid=grids[0],
+                starts=starts,
+                below=from_zero(raw),
+                raw=raw,
+                error=TreeError(noise=noise, size=len(starts), unit=unit),
+            )
+        return SyntheticIntervals(
+            shape=shape, method="privtree", measured=measured, host=frame.to_host
+        )
+
+    return _query(
+        frame,
+        loss,
+        grids,
+        method="privtree",
+        parameters={},
+        part=Search(ordering=ordering, loss=loss, run=run),
+        error=None,
+        finish=finish,
+    )
+
+
+def _bisected(
+    frame: PrivateFrame,
+    loss: Loss,
+    grids: tuple[Grid, ...],
+    contribution: Contribution,
+) -> Query[SyntheticIntervals[Any]]:
+    """Plan the search of Blum, Ligett and Roth."""
+    (grid,) = grids
+    ordering = Ordering(grids=grids, contribution=contribution)
+    noise = Block.independent(loss).noise(ordering)
+    run = partial(
+        search_intervals,
+        size=grid.size,
+        loss=loss,
+        multiplicity=ordering.multiplicity,
+        weight=ordering.weight,
+    )
+
+    def finish(measured: Measured) -> SyntheticIntervals[Any]:
+        shape = _pieced(grid, measured.figures[0], noise, ordering.weight)
+        return SyntheticIntervals(
+            shape=shape, method="binary_search", measured=measured, host=frame.to_host
+        )
+
+    return _query(
+        frame,
+        loss,
+        grids,
+        method="binary_search",
+        parameters={},
+        part=Search(ordering=ordering, loss=loss, run=run),
+        error=None,
+        finish=finish,
+    )
+
+
+_PLANS: Final[Mapping[str, Callable[..., Query[SyntheticIntervals[Any]]]]] = {
+    "tree": _complete,
+    "quad": _complete,
+    "privtree": _adaptive,
+    "binary_search": _bisected,
+}
+
+
+def _query(
+    frame: PrivateFrame,
+    loss: Loss,
+    grids: tuple[Grid, ...],
+    *,
+    method: str,
+    parameters: Mapping[str, str],
+    error: TreeError | None,
+    finish: Callable[[Measured], SyntheticIntervals[Any]],
+    part: Part | Search,
+) -> Query[SyntheticIntervals[Any]]:
+    names = tuple(grid.column.name for grid in grids)
+    points = " × ".join(str(grid.size) for grid in grids)
+    return Query(
+        frame=frame,
+        mechanism=_RELEASE,
+        columns=names,
+        parameters={"points": points, "method": method, **parameters},
+        cost=loss,
+        parts=(part,),
+        outlook=Outlook(
+            title=f"intervals of {enumeration(names)}, {points} points, {method}",
+            column=COUNT,
+            schema={grid.column.name: grid.column.dtype for grid in grids},
+            error=lambda _: error,
+            unit=" rows of any interval",
+        ),
+        finish=finish,
+    )
+
+
+def box_fanouts(grids: tuple[Grid, ...]) -> Fanouts:
+    """Return the branching of a complete tree over some grids, level by level.
+
+    For one grid that of `fanouts`; for several about 8 along each axis.
+    """
+    if len(grids) == 1:
+        return tuple((n,) for n in fanouts(grids[0].size))
+    bits = math.log2(math.prod(grid.size for grid in grids)) / len(grids)
+    levels = max(1, round(bits / _SIDE))
+    sides = tuple(root(grid.size, levels) for grid in grids)
+    return (sides,) * levels
+
+
+def leaf_fanouts(leaves: int, several: bool) -> Fanouts:  # noqa: FBT001 - a fact
+    """Return the tree over the leaves of a partition; boxes have one level."""
+    return ((leaves,),) if several else tuple((n,) for n in fanouts(leaves))
+
+
+def fitted_cells(nodes: Array, levels: Fanouts) -> Array:
+    """Return the counts of the leaves that fit the noisy counts of all nodes best."""
+    counts = nodes.astype(np.float64)
+    return consistent(unstacked(counts, levels), levels)
+
+
+def from_zero(cells: Array) -> Array:
+    """Return the rows below each cell, and in all: from 0 on and never decreasing."""
+    return np.concatenate([[0.0], monotone(np.cumsum(cells))])
+
+
+def dense_boxes(
+    grids: tuple[Grid, ...],
+    raw: Array,
+    *,
+    noise: Noise,
+    unit: Fraction,
+    fanouts: Fanouts,
+) -> Boxes:
+    """Return each cell of some grids as a box."""
+    axes = np.meshgrid(
+        *(np.arange(grid.size, dtype=np.uint64) for grid in grids), indexing="ij"
+    )
+    corners = np.stack([axis.reshape(-1) for axis in axes], axis=1)
+    counts = raw.reshape(-1)
+    return Boxes(
+        grids=grids,
+        first=corners,
+        last=corners,
+        values=simplex(counts, float(counts.sum())),
+        raw=counts,
+        noise=noise,
+        unit=unit,
+        fanouts=fanouts,
+    )
+
+
+def _leaf_boxes(
+    ordering: Ordering, starts: Array, raw: Array, *, noise: Noise, unit: Fraction
+) -> Boxes:
+    """Return the leaves of a partition along the curve as boxes within the grids."""
+    depth = ordering.curve.depth
+    ends = [*starts[1:].tolist(), 1 << depth]
+    lengths = [end - int(start) for start, end in zip(starts, ends, strict=True)]
+    free = np.array([length.bit_length() - 1 for length in lengths])
+    first, last = ordering.curve.boxes(starts, free)
+    tops = np.array([grid.size - 1 for grid in ordering.grids], dtype=np.uint64)
+    inside = (first <= tops).all(axis=1)
+    counts = raw[inside]
+    return Boxes(
+        grids=ordering.grids,
+        first=first[inside],
+        last=np.minimum(last[inside], tops),
+        values=simplex(counts, float(counts.sum())),
+        raw=counts,
+        noise=noise,
+        unit=unit,
+    )
+
+
+def _pieced(grid: Grid, pieces: Pieces, noise: Noise, weight: int) -> Line:
+    """Return the pieces that a search found, and what its theorem says of them."""
+    masses = np.array(pieces.masses, dtype=np.float64) / weight
+    rows = max(pieces.total, 0) / weight
+    width = pieces.alpha * rows if pieces.guaranteed else math.inf
+    return Line(
+        grid=grid,
+        starts=np.array(pieces.bounds[:-1], dtype=np.uint64),
+        below=np.concatenate([[0.0], np.cumsum(masses)]),
+        raw=masses,
+        error=StatedError(noise=noise, width=width, confidence=0.95),
+        cut=False,
+    )

@@ -1,0 +1,159 @@
+"""Released counts in boxes over several grids."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from dpframe.releases.cut_error import BoxError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from fractions import Fraction
+
+    from dpframe.grid import Grid
+    from dpframe.nested import Fanouts
+    from dpframe.noise import Noise
+
+    Ranges: TypeAlias = Sequence[tuple[int, int]]
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Boxes:
+    """Boxes that fill the product of some grids, and what was released of their rows.
+
+    Attributes
+    ----------
+    grids : tuple of Grid
+    first, last : array of uint64
+        The corners of each box: codes, both included, shape ``(boxes, grids)``.
+    values : array of float64
+        Rows in each box, at least 0.
+    raw : array of float64
+        The same before clean-up: unbiased.
+    noise : Noise
+        The law of the noise in each count that was released, in grid units.
+    unit : Fraction
+        Rows in a grid unit.
+    fanouts : tuple of tuple of int, or None
+        Of the tree whose leaves the boxes are; None where each box has a noise of its
+        own.
+    """
+
+    grids: tuple[Grid, ...]
+    first: Array
+    last: Array
+    values: Array
+    raw: Array
+    noise: Noise
+    unit: Fraction
+    fanouts: Fanouts | None = None
+
+    @property
+    def rows(self) -> float:
+        """All rows, as released."""
+        return float(self.values.sum())
+
+    def counted(self, ranges: Ranges) -> tuple[float, BoxError]:
+        """Return the rows in a box, and how far off they may be.
+
+        Parameters
+        ----------
+        ranges : sequence of (int, int)
+            For each grid ``first <= code < stop``.
+        """
+        share, whole = self._shares(ranges)
+        touched = share > 0
+        value = float(self.values @ share)
+        if self.fanouts is None:
+            noises = (float(whole.sum()), float(touched.sum()))
+        else:
+            nodes = _nodes(ranges, self.fanouts)
+            noises = (nodes, nodes)
+        error = BoxError(
+            noise=self.noise,
+            unit=self.unit,
+            below=value - float(self.raw[whole].sum()),
+            above=float(self.raw[touched].sum()) - value,
+            noises=noises,
+        )
+        return value, error
+
+    def _shares(self, ranges: Ranges) -> tuple[Array, Array]:
+        """Return how much of each box lies in a box, and whether all of it does."""
+        share = np.ones(len(self.values))
+        whole = np.ones(len(self.values), dtype=np.bool_)
+        for axis, (start, stop) in enumerate(ranges):
+            first, last = self.first[:, axis], self.last[:, axis]
+            if start >= stop:
+                return np.zeros_like(share), np.zeros_like(whole)
+            begin = np.maximum(first, np.uint64(start))
+            end = np.minimum(last, np.uint64(stop - 1))
+            inside = begin <= end
+            both = np.where(inside, end - begin, 0).astype(np.float64) + 1.0
+            share *= inside * both / ((last - first).astype(np.float64) + 1.0)
+            whole &= (first >= np.uint64(start)) & (last <= np.uint64(stop - 1))
+        return share, whole
+
+    def codes(self, number: int) -> Array:
+        """Return the codes of so many rows, spread as the released counts are.
+
+        Each box gets its share of the rows, which lie in it as evenly as the steps of
+        an additive recurrence do [1]_. Shape ``(number, grids)``.
+
+        References
+        ----------
+        .. [1] Niederreiter (1992), Random Number Generation and Quasi-Monte Carlo
+           Methods, Chapter 3.
+        """
+        mass = self.values if self.rows else self._volumes()
+        running = np.concatenate([[0.0], np.cumsum(mass)])
+        ranks = (np.arange(number) + 0.5) * (running[-1] / max(number, 1))
+        passed: Array = np.searchsorted(running, ranks, side="left")
+        places = np.clip(passed - 1, 0, len(mass) - 1)
+        starts = np.searchsorted(places, np.arange(len(mass)))
+        turns: Array = np.arange(number) - starts[places]
+        codes = np.zeros((number, len(self.grids)), dtype=np.uint64)
+        base = _plastic(len(self.grids))
+        for axis in range(len(self.grids)):
+            first, last = self.first[places, axis], self.last[places, axis]
+            lengths = (last - first).astype(np.float64) + 1.0
+            shift = np.mod(0.5 + turns * base ** -(axis + 1.0), 1.0)
+            steps = np.floor(shift * lengths).astype(np.uint64)
+            codes[:, axis] = first + np.minimum(steps, last - first)
+        return codes
+
+    def _volumes(self) -> Array:
+        lengths = (self.last - self.first).astype(np.float64) + 1.0
+        return np.prod(lengths / lengths.max(axis=0), axis=1)
+
+
+def _nodes(ranges: Ranges, fanouts: Fanouts) -> float:
+    """Return of how few nodes of a tree a box of leaves is made.
+
+    Their noise is at least as large as that of the least squares estimate, which has
+    the least variance of all unbiased sums.
+    """
+    widths = [math.prod(axis) for axis in zip(*fanouts, strict=True)]
+    found, above = 0, 0
+    for fanout in fanouts:
+        widths = [width // n for width, n in zip(widths, fanout, strict=True)]
+        inside = 1
+        for (start, stop), width in zip(ranges, widths, strict=True):
+            inside *= max(stop // width - -(-start // width), 0)
+        found += inside - above * math.prod(fanout)
+        above = inside
+    return float(found)
+
+
+def _plastic(dimension: int) -> float:
+    """Return the root above 1 of ``x^(d+1) = x + 1``: its powers are spread evenly."""
+    root = 1.5
+    for _ in range(60):
+        root = (1.0 + root) ** (1.0 / (dimension + 1.0))
+    return root

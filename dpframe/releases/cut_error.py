@@ -1,0 +1,184 @@
+"""How far off counts of intervals and boxes may be: noise, and cells that are cut."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from dpframe.releases.interval_error import interval_quantile
+from dpframe.releases.noise_sums import many_bound
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from dpframe.noise import Noise
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+_ONE_SIGMA: Final = 0.6827
+"""How often a normal error is within its standard deviation."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TreeError:
+    """The largest error of all intervals of a tree of noisy counts, in rows.
+
+    It holds for every interval at once, whichever are asked, and whyever.
+
+    Attributes
+    ----------
+    noise : Noise
+        The law of each node's noise, in grid units.
+    size : int
+        Number of leaves.
+    unit : Fraction
+        Rows in a grid unit.
+    """
+
+    noise: Noise
+    size: int
+    unit: Fraction
+
+    def half_width(self, confidence: float, *, cells: int) -> Array:
+        """Return the same bound however many intervals are asked."""
+        del cells
+        steps = interval_quantile(self.size, self.noise, confidence=confidence)
+        return np.array([steps * float(self.unit)])
+
+    def stddev(self) -> Array:
+        """Return what the largest error is within in 68% of releases."""
+        return self.half_width(_ONE_SIGMA, cells=1)
+
+    def cell(self, place: int) -> TreeError:
+        """Return the error of one interval: that of every one."""
+        del place
+        return self
+
+
+@dataclass(frozen=True, kw_only=True)
+class StatedError:
+    """An error of all intervals that a theorem states at one confidence.
+
+    Attributes
+    ----------
+    noise : Noise
+        The law of the noise in each count that was asked.
+    width : float
+        In rows; infinite where the theorem needs more rows than there are.
+    confidence : float
+    """
+
+    noise: Noise
+    width: float
+    confidence: float
+
+    def half_width(self, confidence: float, *, cells: int) -> Array:
+        """Return the stated width; nothing is known at a greater confidence."""
+        del cells
+        known = confidence <= self.confidence
+        return np.array([self.width if known else math.inf])
+
+    def stddev(self) -> Array:
+        """Return the stated width."""
+        return np.array([self.width])
+
+    def cell(self, place: int) -> StatedError:
+        """Return the error of one interval: that of every one."""
+        del place
+        return self
+
+
+@dataclass(frozen=True, kw_only=True)
+class CutError:
+    """The error of one answer: that of the released counts, and of cells cut in two.
+
+    Attributes
+    ----------
+    law : TreeError or StatedError
+        Of the counts of whole cells.
+    spread : float
+        How far the answer may be off if a cut cell's rows all lie on one side.
+    scale : float
+        What both are multiplied with: 1, or one over the number of rows.
+    times : float
+        How often the error of `law` enters.
+    """
+
+    law: TreeError | StatedError
+    spread: float
+    scale: float = 1.0
+    times: float = 1.0
+
+    @property
+    def noise(self) -> Noise:
+        """The law of the noise in each released count."""
+        return self.law.noise
+
+    def half_width(self, confidence: float, *, cells: int) -> Array:
+        """Return the noise and the spread."""
+        width = self.times * self.law.half_width(confidence, cells=cells)
+        return (width + self.spread) * self.scale
+
+    def stddev(self) -> Array:
+        """Return that of the noise alone."""
+        return self.times * self.law.stddev() * self.scale
+
+    def cell(self, place: int) -> CutError:
+        """Return the error of one answer."""
+        del place
+        return self
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoxError:
+    """The error of the count in one box, around a value that was cleaned up.
+
+    Attributes
+    ----------
+    noise : Noise
+        The law of each noise, in grid units.
+    unit : Fraction
+        Rows in a grid unit.
+    below, above : float
+        From the unbiased count of the cells inside to the value, and from there to that
+        of all cells touched.
+    noises : pair of float
+        How many noises' variance the two counts have, at most.
+    scale : float
+        What the error is multiplied with: 1, or one over the number of rows.
+    total : float
+        How many noises' variance the number of rows has, where that is divided by.
+    """
+
+    noise: Noise
+    unit: Fraction
+    below: float
+    above: float
+    noises: tuple[float, float]
+    scale: float = 1.0
+    total: float = 0.0
+
+    def half_width(self, confidence: float, *, cells: int) -> Array:
+        """Return a bound: what can be missed is shared by the sums that enter."""
+        share = (1 - confidence) / cells / (4 if self.total else 2)
+        unit = float(self.unit)
+        inner, outer = (
+            many_bound(self.noise, n, share) * unit if n else 0.0 for n in self.noises
+        )
+        width = max(self.below + inner, self.above + outer, 0.0)
+        if self.total:
+            width += many_bound(self.noise, self.total, share) * unit
+        return np.array([width * self.scale])
+
+    def stddev(self) -> Array:
+        """Return that of the noise in all cells touched."""
+        variance = (max(self.noises) + self.total) * self.noise.variance
+        return np.array([math.sqrt(variance) * float(self.unit) * self.scale])
+
+    def cell(self, place: int) -> BoxError:
+        """Return the error of one answer."""
+        del place
+        return self

@@ -1,0 +1,129 @@
+"""Released counts along one grid: how many rows lie below each of some points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from dpframe.grid import Grid
+    from dpframe.releases.cut_error import StatedError, TreeError
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class Counted(NamedTuple):
+    """A count, and the same without and with all of the cells that an end cuts."""
+
+    value: float
+    least: float
+    most: float
+
+    @property
+    def spread(self) -> float:
+        """How far the count may be off if a cut cell's rows all lie on one side."""
+        return max(self.most - self.value, self.value - self.least)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """Cells of one grid, in order, and what was released of their rows.
+
+    Attributes
+    ----------
+    grid : Grid
+    starts : array of uint64
+        Where each cell begins: codes, ascending, the first one 0.
+    below : array of float64
+        Rows below each cell, and below the end: shape ``(cells + 1,)``, from 0 on,
+        never decreasing.
+    raw : array of float64
+        Rows in each cell before clean-up, shape ``(cells,)``.
+    error : TreeError or StatedError
+        Of the rows of all intervals of whole cells.
+    cut : bool
+        Whether an end may cut a cell's rows anyhow. Not where `error` covers it.
+    """
+
+    grid: Grid
+    starts: Array
+    below: Array
+    raw: Array
+    error: TreeError | StatedError
+    cut: bool = True
+
+    @property
+    def rows(self) -> float:
+        """All rows, as released."""
+        return float(self.below[-1])
+
+    @property
+    def grids(self) -> tuple[Grid, ...]:
+        """The one grid."""
+        return (self.grid,)
+
+    @property
+    def widest_cuts(self) -> float:
+        """How far the rows of cells that two ends cut may take an answer, at most."""
+        if not self.cut:
+            return 0.0
+        held = np.diff(self.below)
+        single = np.diff(self.starts.astype(np.float64), append=float(self.grid.size))
+        return float(np.sort(held[single > 1])[-2:].sum())
+
+    def counted(self, first: int, stop: int) -> Counted:
+        """Return the rows of ``first <= code < stop``."""
+        if first >= stop:
+            return Counted(0.0, 0.0, 0.0)
+        lower, upper = self._around(first), self._around(stop)
+        value = upper.value - lower.value
+        if not self.cut:
+            return Counted(value, value, value)
+        return Counted(
+            value,
+            max(upper.least - lower.most, 0.0),
+            upper.most - lower.least,
+        )
+
+    def prefixes(self, codes: Array) -> Array:
+        """Return the rows below each code, an array of uint64 up to the size."""
+        places = np.searchsorted(self.starts, codes, side="right") - 1
+        ends = np.append(self.starts[1:].astype(np.float64), float(self.grid.size))
+        inside = (codes - self.starts[places]).astype(np.float64)
+        share = inside / (ends[places] - self.starts[places].astype(np.float64))
+        low, high = self.below[places], self.below[places + 1]
+        return low + np.clip(share, 0.0, 1.0) * (high - low)
+
+    def codes_at(self, ranks: Array) -> Array:
+        """Return the first codes, as uint64, with so many rows up to them."""
+        last = len(self.starts) - 1
+        places = np.searchsorted(self.below, ranks, side="left") - 1
+        places = np.clip(places, 0, last)
+        low, high = self.below[places], self.below[places + 1]
+        held = np.maximum(high - low, 1e-300)
+        share = np.clip((ranks - low) / held, 0.0, 1.0)
+        ends = np.append(self.starts[1:], np.uint64(self.grid.size - 1) + np.uint64(1))
+        lengths = ends[places] - self.starts[places]  # 2^64 wraps to 0: one cell alone
+        lengths = np.where(lengths == 0, np.uint64(2**64 - 1), lengths)
+        passed = np.maximum(np.ceil(share * lengths.astype(np.float64)) - 1, 0.0)
+        steps = np.minimum(passed.astype(np.uint64), lengths - np.uint64(1))
+        return self.starts[places] + steps
+
+    def codes(self, number: int) -> Array:
+        """Return the codes of so many rows, spread as the released counts are."""
+        if not self.rows:
+            share = (np.arange(number) + 0.5) / max(number, 1)
+            return (share * float(self.grid.size)).astype(np.uint64)
+        return self.codes_at((np.arange(number) + 0.5) * (self.rows / max(number, 1)))
+
+    def _around(self, code: int) -> Counted:
+        """Return the rows below a code, and below the ends of the cell it cuts."""
+        if code >= self.grid.size:
+            return Counted(self.rows, self.rows, self.rows)
+        value = float(self.prefixes(np.array([code], dtype=np.uint64))[0])
+        place = int(np.searchsorted(self.starts, np.uint64(code), side="right")) - 1
+        if int(self.starts[place]) == code:
+            return Counted(value, value, value)
+        return Counted(value, float(self.below[place]), float(self.below[place + 1]))

@@ -1,0 +1,508 @@
+"""A release that answers every interval, or box, and hands out synthetic rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar, cast
+
+import numpy as np
+import polars as pl
+
+from dpframe.errors import ParameterError, ParameterTypeError
+from dpframe.goal import checked_confidence, checked_rows
+from dpframe.grid import series
+from dpframe.privacy.loss import Loss, exact_rational
+from dpframe.query import Measured
+from dpframe.releases.answer import Release
+from dpframe.releases.cut_error import CutError
+from dpframe.releases.figures import COUNT, PRINTED, Figures, GridError
+from dpframe.releases.hosts import StoredHost
+from dpframe.releases.line import Line
+from dpframe.releases.noise_law import NoiseLaw
+from dpframe.releases.plot import plot_intervals
+from dpframe.releases.quantile_error import QuantileError
+from dpframe.releases.scalar import ScalarRelease
+from dpframe.table import cell_text, enumeration
+from dpframe.values import ColumnType, Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+
+    from dpframe.grid import Grid
+    from dpframe.releases.boxes import Boxes
+    from dpframe.releases.cut_error import BoxError
+    from dpframe.releases.hosts import Host
+
+N = TypeVar("N")
+Array = np.ndarray[Any, np.dtype[Any]]
+
+_FREE: Final = Loss(epsilon=Fraction(0))
+_SHARE: Final = ColumnType("fraction", pl.Float64(), Kind.FLOAT)
+
+
+class NoRowErrorError(ParameterError, AttributeError):
+    """Synthetic rows have no error bars; the answers about them have."""
+
+
+class SyntheticIntervals(Release[N]):
+    """Counts of every interval of a column, or box of several, and rows to match.
+
+    Answers cost nothing more, however many are asked. Their error bars hold for all
+    intervals of a column at once; for boxes, for each one that was chosen beforehand.
+
+    Parameters
+    ----------
+    shape : Line or Boxes
+        The cells and what was released of their rows.
+    method : str
+        How they were found.
+    measured : Measured
+        Carries the cost and the provenance.
+    host : callable
+        Makes rows a native frame; not kept.
+    """
+
+    __slots__ = ("_host", "_method", "_rows", "_shape")
+
+    def __init__(
+        self,
+        *,
+        shape: Line | Boxes,
+        method: str,
+        measured: Measured,
+        host: Host[N],
+    ) -> None:
+        names = [grid.column.name for grid in shape.grids]
+        none = pl.DataFrame(
+            [pl.Series(grid.column.name, [], grid.column.dtype) for grid in shape.grids]
+        )
+        super().__init__(
+            table=none,
+            like={name: name for name in names},
+            measured=measured,
+            host=host,
+            title=enumeration(names),
+        )
+        self._host = StoredHost.of(self._native)
+        self._shape = shape
+        self._method = method
+        self._rows: tuple[pl.DataFrame, N] | None = None
+
+    # Answers, for nothing
+
+    def count(self, lo: object = None, hi: object = None) -> ScalarRelease[N]:
+        """Return how many rows lie in an interval, or in a box.
+
+        Parameters
+        ----------
+        lo, hi : value of the column, optional
+            The ends, both included; None leaves an end open. For several columns one
+            mapping of names to pairs: ``{"age": (20, 30), "bmi": (18, 25)}``; columns
+            that it leaves out are open.
+
+        Returns
+        -------
+        ScalarRelease
+            Whole rows, at least 0, at a cost of 0.
+
+        Accuracy
+        --------
+        The error covers the noise, and rows that lie anywhere in a cell that an end
+        cuts. Rows were clipped to the bounds and rounded to the grid before.
+
+        Raises
+        ------
+        ParameterTypeError
+            If an end is not of the column's kind.
+        ParameterError
+            If the ends are reversed, or a column is none of the release's.
+        """
+        ranges, words = self._ranges(lo, hi)
+        value, error = self._counted(ranges)
+        centre = np.array([value])
+        figures = Figures(
+            name="count",
+            column=COUNT,
+            values=np.rint(centre).astype(np.int64),
+            centre=centre,
+            raw={"count": centre},
+            error=error,
+            low=Fraction(0),
+        )
+        return self._answer(figures, f"count of {words}")
+
+    def fraction(self, lo: object = None, hi: object = None) -> ScalarRelease[N]:
+        """Return which fraction of the rows lies in an interval, or in a box.
+
+        Parameters are those of `count`.
+
+        Returns
+        -------
+        ScalarRelease
+            Between 0 and 1, at a cost of 0. Where the number of rows is within its own
+            error of 0 its interval is all of that.
+        """
+        ranges, words = self._ranges(lo, hi)
+        return self._fraction(ranges, f"fraction of {words}")
+
+    def cdf(self, x: object) -> ScalarRelease[N]:
+        """Return which fraction of the rows of one column lies at or below a value."""
+        return self.fraction(None, x)
+
+    def quantile(self, q: object) -> ScalarRelease[N]:
+        """Return the value that a fraction q of the rows of one column reaches.
+
+        Parameters
+        ----------
+        q : float
+            In ``[0, 1]``.
+
+        Returns
+        -------
+        ScalarRelease
+            The least point with at least that fraction of the rows at or below it, in
+            the column's own type, at a cost of 0.
+
+        Raises
+        ------
+        ParameterError
+            If q is out of range, or the release is of several columns.
+        """
+        line = self._line("quantile")
+        level = exact_rational(q, what="q")
+        if not 0 <= level <= 1:
+            msg = f"q must lie between 0 and 1, not {q}."
+            raise ParameterError(msg)
+        code = int(line.codes_at(np.array([float(level) * line.rows]))[0])
+        number = line.grid.numbers(np.array([code], dtype=np.uint64))
+        column = line.grid.column
+        figures = Figures(
+            name=column.name,
+            column=column,
+            values=number,
+            centre=number,
+            raw={column.name: number},
+            error=QuantileError(line=line, level=level, code=code),
+            low=line.grid.low,
+            high=line.grid.high,
+            low_count=np.array([self.low_count]),
+        )
+        return self._answer(figures, f"quantile {q} of {column.name}")
+
+    def alpha(self, confidence: float = 0.95) -> float:
+        """Return the largest error of any interval, as a fraction of the rows.
+
+        Parameters
+        ----------
+        confidence : float, default 0.95
+            In ``(0, 1)``: with which chance every interval is answered that well.
+
+        Returns
+        -------
+        float
+            Of the released number of rows; at most 1.
+        """
+        width = self.accuracy(confidence)
+        return min(1.0, width / self._shape.rows) if self._shape.rows else 1.0
+
+    def sample(self, n: int) -> N:
+        """Return so many synthetic rows, in the library that the data came from.
+
+        The same release gives the same rows for the same n.
+
+        Parameters
+        ----------
+        n : int
+            At least 1. By default, in `to_native` and its siblings, the released number
+            of rows.
+        """
+        return self._made(checked_rows(n) or 1)[1]
+
+    def evaluate(
+        self,
+        frame: Any,
+        queries: object = None,
+        *,
+        epsilon: object = None,
+        rho: object = None,
+        allow_weak: bool = False,
+    ) -> ScalarRelease[Any]:
+        """Measure the largest error on a private frame: a release that is paid for.
+
+        The same as ``frame.dp.largest_error(release, queries, ...)``.
+        """
+        found: ScalarRelease[Any] = frame.dp.largest_error(
+            self, queries, epsilon=epsilon, rho=rho, allow_weak=allow_weak
+        )
+        return found
+
+    @property
+    def shape(self) -> Line | Boxes:
+        """The cells and what was released of their rows, as the mechanism made them."""
+        return self._shape
+
+    @property
+    def method(self) -> str:
+        """How the cells were found: ``"tree"``, ``"privtree"`` and so on."""
+        return self._method
+
+    def ranges(self, query: object) -> list[tuple[int, int]]:
+        """Return the codes ``first <= code < stop`` of a query, for each column."""
+        if isinstance(query, Mapping):
+            return self._ranges(cast("Mapping[object, object]", query), None)[0]
+        if not isinstance(query, (tuple, list)):
+            msg = "A query is a pair (lo, hi), or a mapping of columns to pairs."
+            raise ParameterTypeError(msg)
+        pair = cast("Sequence[object]", query)
+        if len(pair) != 2:  # noqa: PLR2004 - two ends
+            msg = f"A query is a pair (lo, hi), not {len(pair)} values."
+            raise ParameterTypeError(msg)
+        return self._ranges(*pair)[0]
+
+    # What every release says
+
+    @property
+    def value(self) -> N:
+        """Synthetic rows, as many as were released, in the frame's own library."""
+        return self.handed_out()
+
+    @property
+    def raw(self) -> Array:
+        """The unbiased noisy counts of the cells, in rows."""
+        return self._shape.raw.copy()
+
+    @property
+    def noise(self) -> NoiseLaw:
+        """The family and scale of the noise in each count, in rows."""
+        shape = self._shape
+        if isinstance(shape, Line):
+            unit = getattr(shape.error, "unit", Fraction(1))
+            return NoiseLaw.of(GridError(noise=shape.error.noise, unit=unit), COUNT)
+        return NoiseLaw.of(GridError(noise=shape.noise, unit=shape.unit), COUNT)
+
+    @property
+    def low_count(self) -> bool:
+        """Whether the released number of rows is within its own error of 0."""
+        _, error = self._counted(self._everything)
+        return self._shape.rows <= float(error.half_width(PRINTED, cells=1)[0])
+
+    @property
+    def stddev(self) -> NoReturn:
+        """Not there: rows have no error bars."""
+        raise _no_row_error()
+
+    def accuracy(self, confidence: float = 0.95, *, joint: bool = False) -> float:
+        """Return the largest error of any interval of one column, in rows.
+
+        Parameters
+        ----------
+        confidence : float, default 0.95
+            In ``(0, 1)``: with which chance every interval is answered that well.
+        joint : bool
+            No difference: it holds for all intervals at once.
+
+        Raises
+        ------
+        ParameterError
+            For several columns: each box has an error of its own.
+        """
+        del joint
+        line = self._line("one accuracy for all")
+        level = checked_confidence(confidence)
+        width = float(line.error.half_width(level, cells=1)[0])
+        return width + line.widest_cuts
+
+    def interval(
+        self, confidence: float = 0.95, *, joint: bool = False, population: bool = False
+    ) -> NoReturn:
+        """Refuse: rows have no error bars."""
+        del confidence, joint, population
+        raise _no_row_error()
+
+    def interval_columns(self, confidence: float) -> NoReturn:
+        """Refuse: rows have no error bars."""
+        del confidence
+        raise _no_row_error()
+
+    def to_numpy(self) -> Array:
+        """Return the synthetic rows: shape ``(rows,)``, or ``(rows, columns)``."""
+        array = self.to_polars().to_numpy()
+        return array[:, 0] if array.shape[1] == 1 else array
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the fraction of rows below each value, with its 95% band.
+
+        Of several columns, the synthetic rows on the first two.
+        """
+        return plot_intervals(self, ax)
+
+    def saved_parts(self) -> dict[str, Any]:
+        """Return what `dpframe.load` rebuilds this kind from."""
+        return {"shape": self._shape, "method": self._method}
+
+    @classmethod
+    def display_name(cls) -> str:
+        """Return the word that a printed release starts with."""
+        return "SyntheticIntervals"
+
+    def headline(self) -> str:
+        """Return the columns, the points of their grids and the error."""
+        points = " × ".join(str(grid.size) for grid in self._shape.grids)
+        parts = [cell_text(self._title), f"{points} points", self._method]
+        if isinstance(self._shape, Line):
+            width = self.accuracy(PRINTED)
+            known = np.isfinite(width)
+            rows = f"± {np.ceil(width):.0f} rows" if known else "of unknown error"
+            parts.append(f"any interval {rows}")
+        if self.low_count:
+            parts.append("low count")
+        return ", ".join(parts)
+
+    # Rows, made when they are first asked for
+
+    def polars_table(self) -> pl.DataFrame:
+        """Return the synthetic rows as a Polars frame."""
+        return self._all_rows()[0]
+
+    def native_table(self) -> N:
+        """Return the synthetic rows as a native frame."""
+        return self._all_rows()[1]
+
+    def _all_rows(self) -> tuple[pl.DataFrame, N]:
+        if self._rows is None:
+            self._rows = self._made(round(self._shape.rows))
+        return self._rows
+
+    def _made(self, number: int) -> tuple[pl.DataFrame, N]:
+        codes = self._shape.codes(number).reshape(number, -1)
+        columns = [
+            series(grid, codes[:, axis]) for axis, grid in enumerate(self._shape.grids)
+        ]
+        table = pl.DataFrame(columns)
+        return table, self._host(table, self._like)
+
+    # Inside
+
+    @property
+    def _everything(self) -> list[tuple[int, int]]:
+        return [(0, grid.size) for grid in self._shape.grids]
+
+    def _line(self, what: str) -> Line:
+        if isinstance(self._shape, Line):
+            return self._shape
+        msg = f"Boxes of several columns have no {what}."
+        raise ParameterError(msg, hint="ask .count({...}) for one box and its error.")
+
+    def _counted(
+        self, ranges: list[tuple[int, int]]
+    ) -> tuple[float, CutError | BoxError]:
+        shape = self._shape
+        if isinstance(shape, Line):
+            ((first, stop),) = ranges
+            found = shape.counted(first, stop)
+            return found.value, CutError(law=shape.error, spread=found.spread)
+        return shape.counted(ranges)
+
+    def _fraction(self, ranges: list[tuple[int, int]], title: str) -> ScalarRelease[N]:
+        rows = self._shape.rows
+        value, error = self._counted(ranges)
+        scale = 1 / rows if rows else 1.0
+        if isinstance(error, CutError):
+            ((first, stop),) = ranges
+            (whole,) = self._everything
+            times = 1.0 if first == whole[0] or stop == whole[1] else 2.0
+            error = replace(error, scale=scale, times=times)
+        else:
+            everything = self._counted(self._everything)[1]
+            total = max(cast("BoxError", everything).noises)
+            error = replace(error, scale=scale, total=total)
+        share = np.array([value * scale])
+        figures = Figures(
+            name="fraction",
+            column=_SHARE,
+            values=np.clip(share, 0.0, 1.0),
+            centre=share,
+            raw={"fraction": share},
+            error=error,
+            low=Fraction(0),
+            high=Fraction(1),
+            low_count=np.array([self.low_count]),
+        )
+        return self._answer(figures, title)
+
+    def _answer(self, figures: Figures, title: str) -> ScalarRelease[N]:
+        measured = Measured(figures=(), cost=_FREE, provenance=self._provenance)
+        return ScalarRelease(
+            figures=figures, measured=measured, host=self._host, title=title
+        )
+
+    def _ranges(self, lo: object, hi: object) -> tuple[list[tuple[int, int]], str]:
+        """Return the codes of an interval or a box, and the same in words."""
+        grids = self._shape.grids
+        pairs: dict[object, object]
+        if isinstance(lo, Mapping):
+            if hi is not None:
+                msg = "A mapping of columns to pairs (lo, hi) has both ends in it."
+                raise ParameterTypeError(msg)
+            pairs = {**cast("Mapping[object, object]", lo)}
+        elif len(grids) > 1 and (lo is not None or hi is not None):
+            names = ", ".join(f'"{grid.column.name}": (lo, hi)' for grid in grids[:2])
+            msg = "An interval of several columns is a mapping of columns to pairs."
+            raise ParameterTypeError(msg, hint=f"write .count({{{names}}}).")
+        else:
+            pairs = {next(iter(grids)).column.name: (lo, hi)}
+        known = [grid.column.name for grid in grids]
+        for name in pairs:
+            if name not in known:
+                msg = f"{name!r} is no column of this release: {enumeration(known)}."
+                raise ParameterError(msg)
+        found: list[tuple[int, int]] = []
+        words: list[str] = []
+        for grid in grids:
+            ends = _pair(pairs.get(grid.column.name, (None, None)))
+            found.append(_range(grid, *ends))
+            words.append(_in_words(grid.column.name, *ends))
+        return found, enumeration(words)
+
+
+def _pair(given: object) -> tuple[object, object]:
+    if not isinstance(given, (tuple, list)):
+        msg = f"An interval is a pair (lo, hi), not {type(given).__name__}."
+        raise ParameterTypeError(msg)
+    pair = cast("Sequence[object]", given)
+    if len(pair) != 2:  # noqa: PLR2004 - two ends
+        msg = f"An interval is a pair (lo, hi), not {len(pair)} values."
+        raise ParameterTypeError(msg)
+    return pair[0], pair[1]
+
+
+def _range(grid: Grid, lo: object, hi: object) -> tuple[int, int]:
+    """Return the codes ``first <= code < stop`` between two ends, both included."""
+    column, what = grid.column, f"an end of an interval of {grid.column.name!r}"
+    low = None if lo is None else column.number(lo, what=what)
+    high = None if hi is None else column.number(hi, what=what)
+    if low is not None and high is not None and low > high:
+        msg = f"The ends of an interval are reversed: {lo} to {hi}."
+        raise ParameterError(msg)
+    first = 0 if low is None else grid.above(low)
+    stop = grid.size if high is None else grid.upto(high)
+    return first, max(first, stop)
+
+
+def _in_words(name: str, lo: object, hi: object) -> str:
+    if lo is None and hi is None:
+        return name
+    if lo is None:
+        return f"{name} up to {cell_text(hi)}"
+    if hi is None:
+        return f"{name} from {cell_text(lo)}"
+    return f"{name} from {cell_text(lo)} to {cell_text(hi)}"
+
+
+def _no_row_error() -> NoRowErrorError:
+    msg = "Synthetic rows have no error bars."
+    return NoRowErrorError(msg, hint="ask .count(lo, hi), or .accuracy() for the most.")
