@@ -1,7 +1,8 @@
 """Print speed and utility as ratios: ``python -m tests.benchmarks [NAME ...]``.
 
 Names: small, steps, chain, imports, noise, middling, large (10 million rows), memory,
-ledger, utility. Without one, all are run. A ratio above its bar is marked.
+ledger, utility, quantiles, intervals, interval_time. Without one, all are run. A ratio
+above its bar is marked.
 """
 
 from __future__ import annotations
@@ -10,7 +11,17 @@ import sys
 
 import polars as pl
 
-from tests.benchmarks import chain, ledger, memory, noise, speed, steps, utility
+from tests.benchmarks import (
+    chain,
+    intervals,
+    ledger,
+    memory,
+    noise,
+    quantiles,
+    speed,
+    steps,
+    utility,
+)
 
 SUITES = {
     "small": speed.small,
@@ -23,6 +34,9 @@ SUITES = {
     "memory": memory.run,
     "ledger": ledger.run,
     "utility": utility.run,
+    "quantiles": quantiles.run,
+    "intervals": intervals.run,
+    "interval_time": intervals.time,
 }
 
 
@@ -34,7 +48,11 @@ def main(names: list[str]) -> None:
             over = pl.when(pl.col("ratio") > pl.col("bar")).then(pl.lit("over the bar"))
             table = table.with_columns(over.fill_null("").alias("verdict"))
         with pl.Config(
-            tbl_rows=-1, tbl_width_chars=140, fmt_str_lengths=70, float_precision=4
+            tbl_rows=-1,
+            tbl_cols=-1,
+            tbl_width_chars=200,
+            fmt_str_lengths=70,
+            float_precision=4,
         ):
             print(f"{name}\n{table}")  # noqa: T201 - a report
 
