@@ -90,9 +90,11 @@ class Line:
     def prefixes(self, codes: Array) -> Array:
         """Return the rows below each code, an array of uint64 up to the size."""
         places = np.searchsorted(self.starts, codes, side="right") - 1
-        ends = np.append(self.starts[1:].astype(np.float64), float(self.grid.size))
-        inside = (codes - self.starts[places]).astype(np.float64)
-        share = inside / (ends[places] - self.starts[places].astype(np.float64))
+        starts = self.starts[places]
+        lasts = np.append(self.starts[1:] - np.uint64(1), np.uint64(self.grid.size - 1))
+        # Whole numbers are subtracted: doubles above 2^53 are more than 1 apart.
+        inside = (codes - starts).astype(np.float64)
+        share = inside / ((lasts[places] - starts).astype(np.float64) + 1.0)
         low, high = self.below[places], self.below[places + 1]
         return low + np.clip(share, 0.0, 1.0) * (high - low)
 

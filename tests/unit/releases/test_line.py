@@ -1,0 +1,50 @@
+"""Counts between released cells: on grids whose codes no double holds."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import polars as pl
+import pytest
+
+from dpframe.grid import EvenGrid
+from dpframe.noise import DiscreteLaplace
+from dpframe.releases.cut_error import StatedError
+from dpframe.releases.line import Line
+from dpframe.values import column_type
+
+HIGH = 2**62 + 12_345  # doubles near it are 1,024 apart
+
+
+def line(starts: list[int], below: list[float], size: int) -> Line:
+    column = column_type("x", pl.UInt64())
+    grid = EvenGrid(column=column, low=Fraction(0), step=Fraction(1), size=size)
+    noise = DiscreteLaplace(scale=Fraction(1))
+    return Line(
+        grid=grid,
+        starts=np.array(starts, dtype=np.uint64),
+        below=np.array(below),
+        raw=np.diff(below),
+        error=StatedError(noise=noise, width=1.0, confidence=0.95),
+    )
+
+
+@pytest.mark.parametrize("size", [2**63, 2**64])
+def test_a_cell_of_one_code_far_up_holds_its_rows(size: int) -> None:
+    one = line([0, HIGH, HIGH + 1], [0.0, 10.0, 30.0, 40.0], size)
+    assert one.counted(HIGH, HIGH + 1).value == 20.0
+    assert one.counted(0, HIGH).value == 10.0
+    assert one.counted(HIGH + 1, size).value == 10.0
+
+
+def test_rows_are_spread_evenly_within_a_cell_far_up() -> None:
+    one = line([0, HIGH, HIGH + 8], [0.0, 0.0, 80.0, 80.0], 2**63)
+    codes = np.array([HIGH + i for i in range(9)], dtype=np.uint64)
+    assert one.prefixes(codes).tolist() == [10.0 * i for i in range(9)]
+
+
+def test_the_last_cell_is_cut_in_proportion() -> None:
+    one = line([0, 6], [0.0, 6.0, 10.0], 10)
+    codes = np.array([0, 3, 6, 8, 10], dtype=np.uint64)
+    assert one.prefixes(codes).tolist() == [0.0, 3.0, 6.0, 8.0, 10.0]
