@@ -282,7 +282,7 @@ def search_intervals(
         top=size << plan.low_bits,
         intervals=plan.intervals,
         threshold=threshold,
-        loss=rest.share(Fraction(1, plan.probes)),
+        loss=count_loss(loss, size=size, alpha=plan.alpha),
     )
     weighed = [min(threshold * piece, max(total, 0)) for piece in range(len(ends))]
     bounds, masses = without_low_bits(ends, [*weighed, max(total, 0)], plan.low_bits)
@@ -293,6 +293,20 @@ def search_intervals(
         alpha=plan.alpha,
         guaranteed=guaranteed,
     )
+
+
+def count_loss(loss: Loss, *, size: int, alpha: float) -> Loss:
+    """Return what each count of a search at an error `alpha` costs: the rest's share.
+
+    Parameters
+    ----------
+    loss : Loss
+        What the whole search may cost.
+    size, alpha
+        As in `IntervalSearch`.
+    """
+    probes = IntervalSearch(size=size, alpha=alpha).probes
+    return loss.share((1 - TOTAL_SHARE) / probes)
 
 
 def find_ends(

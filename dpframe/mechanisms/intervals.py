@@ -19,7 +19,7 @@ from dpframe.declare import public_value
 from dpframe.errors import ParameterError, ParameterTypeError
 from dpframe.mechanisms.grids import grid_of
 from dpframe.mechanisms.inputs import chosen, listed_columns, row_contribution
-from dpframe.mechanisms.interval_search import search_intervals
+from dpframe.mechanisms.interval_search import count_loss, search_intervals
 from dpframe.mechanisms.interval_tree import consistent, monotone, simplex
 from dpframe.nested import Nested, fanouts, root, unstacked
 from dpframe.ordering import Ordering
@@ -49,8 +49,13 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 METHODS: Final = ("auto", "binary_search", "tree", "privtree", "quad")
 MOST_COLUMNS: Final = 6
-LARGEST_TREE: Final = (1 << 20) + 1
-"""Points of a grid up to which a complete tree is the default: 2^20 steps."""
+LARGEST_TREE: Final = (1 << 18) + 1
+"""Points of a grid up to which a complete tree is the default: 2^18 steps.
+
+On the worst of five shapes of data, 10^3 to 10^7 rows, it errs up to 1.3 times as much
+as a PrivTree on 2^20 points and at most 1.1 times as much on 2^18; a PrivTree errs up to
+twice as much on 2^10.
+"""
 LARGEST_QUAD: Final = 1 << 12
 """Cells of boxes up to which it is."""
 MOST_LEAVES: Final = 1 << 22
@@ -247,7 +252,7 @@ def _bisected(
     """Plan the search of Blum, Ligett and Roth."""
     (grid,) = grids
     ordering = Ordering(grids=grids, contribution=contribution)
-    noise = Block.independent(loss).noise(ordering)
+    unit = Fraction(1, ordering.weight)
     run = partial(
         search_intervals,
         size=grid.size,
@@ -257,7 +262,9 @@ def _bisected(
     )
 
     def finish(measured: Measured) -> SyntheticIntervals[Any]:
-        shape = _pieced(grid, measured.figures[0], noise, ordering.weight)
+        pieces: Pieces = measured.figures[0]
+        each = count_loss(loss, size=grid.size, alpha=pieces.alpha)
+        shape = _pieced(grid, pieces, Block.independent(each).noise(ordering), unit)
         return SyntheticIntervals(
             shape=shape, method="binary_search", measured=measured, host=frame.to_host
         )
@@ -391,16 +398,16 @@ def _leaf_boxes(
     )
 
 
-def _pieced(grid: Grid, pieces: Pieces, noise: Noise, weight: int) -> Line:
+def _pieced(grid: Grid, pieces: Pieces, noise: Noise, unit: Fraction) -> Line:
     """Return the pieces that a search found, and what its theorem says of them."""
-    masses = np.array(pieces.masses, dtype=np.float64) / weight
-    rows = max(pieces.total, 0) / weight
+    masses = np.array(pieces.masses, dtype=np.float64) * float(unit)
+    rows = float(max(pieces.total, 0) * unit)
     width = pieces.alpha * rows if pieces.guaranteed else math.inf
     return Line(
         grid=grid,
         starts=np.array(pieces.bounds[:-1], dtype=np.uint64),
         below=np.concatenate([[0.0], np.cumsum(masses)]),
         raw=masses,
-        error=StatedError(noise=noise, width=width, confidence=0.95),
+        error=StatedError(noise=noise, width=width, confidence=0.95, unit=unit),
         cut=False,
     )

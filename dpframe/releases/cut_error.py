@@ -69,11 +69,14 @@ class StatedError:
     width : float
         In rows; infinite where the theorem needs more rows than there are.
     confidence : float
+    unit : Fraction
+        Rows in a grid unit.
     """
 
     noise: Noise
     width: float
     confidence: float
+    unit: Fraction
 
     def half_width(self, confidence: float, *, cells: int) -> Array:
         """Return the stated width; nothing is known at a greater confidence."""

@@ -20,6 +20,9 @@ confidences. What lies between, beyond and below is covered thus:
   is at most ``exp(-(k + 1 / 2) / b)``. Elsewhere it is a measured margin: it suffices
   by the exact laws of one level, and by draws of more, at scales from 0.1 to 5.
 - A hundredth is added for the error of the simulation.
+- Beyond 2^22 cells it is a bound, about three times as large: an interval is made of
+  ``2 (b - 1)`` nodes of each level at most, whose sum varies no less than the fitted
+  one, and Chernoff's bound holds for all intervals together.
 
 References
 ----------
@@ -34,18 +37,17 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from dpframe.errors import ParameterError
 from dpframe.nested import fanouts
 from dpframe.noise import DiscreteLaplace
 from dpframe.noise.quantiles import miss_per_cell
 from dpframe.releases.interval_table import CONFIDENCES, TABLE
-from dpframe.releases.noise_sums import independent
+from dpframe.releases.noise_sums import independent, many_bound
 
 if TYPE_CHECKING:
     from dpframe.noise import Noise
 
 LARGEST: Final = 2**22
-"""The most cells that errors are known for."""
+"""The most cells whose errors were simulated."""
 
 _MARGIN: Final = 1.01
 _HALF_STEP: Final = 0.5
@@ -57,7 +59,7 @@ def interval_quantile(size: int, noise: Noise, *, confidence: float) -> float:
     Parameters
     ----------
     size : int
-        Number of cells, from 1 to 2^22; the tree is that of ``fanouts(size)``.
+        Number of cells, at least 1; the tree is that of ``fanouts(size)``.
     noise : DiscreteLaplace or DiscreteGaussian
         The law of every node's noise, independent of each other, in grid units.
     confidence : float
@@ -72,7 +74,7 @@ def interval_quantile(size: int, noise: Noise, *, confidence: float) -> float:
     Raises
     ------
     ParameterError
-        If `size` or `confidence` is out of range.
+        If `confidence` is out of range.
     """
     return _quantile("interval", size, noise, confidence)
 
@@ -90,15 +92,15 @@ def _quantile(statistic: str, size: int, noise: Noise, confidence: float) -> flo
     """Scale the tabulated quantile, with its margins."""
     law = "laplace" if isinstance(independent(noise), DiscreteLaplace) else "normal"
     miss = float(miss_per_cell(confidence, 1))
+    if size > LARGEST:
+        nodes = 2 * sum(children - 1 for children in fanouts(size))
+        return many_bound(noise, nodes, miss / size**2)
     unit = _at_confidence(_row(law, statistic, size), miss)
     return float(noise.scale) * _MARGIN * unit + _HALF_STEP
 
 
 def _row(law: str, statistic: str, size: int) -> tuple[float, ...]:
     """Return the quantiles at all tabulated confidences for a number of cells."""
-    if not 1 <= size <= LARGEST:
-        msg = f"Errors of trees are known for 1 to {LARGEST} cells, not for {size}."
-        raise ParameterError(msg)
     rows = TABLE[law, statistic]
     levels, branching = len(fanouts(size)), fanouts(size)[0]
     known = [b for height, b in rows if height == levels]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -70,8 +71,12 @@ class Line:
         if not self.cut:
             return 0.0
         held = np.diff(self.below)
-        single = np.diff(self.starts.astype(np.float64), append=float(self.grid.size))
-        return float(np.sort(held[single > 1])[-2:].sum())
+        return float(np.sort(held[self._lasts > self.starts])[-2:].sum())
+
+    @cached_property
+    def _lasts(self) -> Array:
+        """The last code of each cell."""
+        return np.append(self.starts[1:] - np.uint64(1), np.uint64(self.grid.size - 1))
 
     def counted(self, first: int, stop: int) -> Counted:
         """Return the rows of ``first <= code < stop``."""
@@ -91,10 +96,9 @@ class Line:
         """Return the rows below each code, an array of uint64 up to the size."""
         places = np.searchsorted(self.starts, codes, side="right") - 1
         starts = self.starts[places]
-        lasts = np.append(self.starts[1:] - np.uint64(1), np.uint64(self.grid.size - 1))
         # Whole numbers are subtracted: doubles above 2^53 are more than 1 apart.
         inside = (codes - starts).astype(np.float64)
-        share = inside / ((lasts[places] - starts).astype(np.float64) + 1.0)
+        share = inside / ((self._lasts[places] - starts).astype(np.float64) + 1.0)
         low, high = self.below[places], self.below[places + 1]
         return low + np.clip(share, 0.0, 1.0) * (high - low)
 
@@ -106,11 +110,11 @@ class Line:
         low, high = self.below[places], self.below[places + 1]
         held = np.maximum(high - low, 1e-300)
         share = np.clip((ranks - low) / held, 0.0, 1.0)
-        ends = np.append(self.starts[1:], np.uint64(self.grid.size - 1) + np.uint64(1))
-        lengths = ends[places] - self.starts[places]  # 2^64 wraps to 0: one cell alone
-        lengths = np.where(lengths == 0, np.uint64(2**64 - 1), lengths)
-        passed = np.maximum(np.ceil(share * lengths.astype(np.float64)) - 1, 0.0)
-        steps = np.minimum(passed.astype(np.uint64), lengths - np.uint64(1))
+        most = self._lasts[places] - self.starts[places]
+        passed = np.maximum(np.ceil(share * (most.astype(np.float64) + 1.0)) - 1.0, 0.0)
+        passed = np.where(share < 1.0, passed, 0.0)  # 2^64 is no uint64
+        steps = np.minimum(passed.astype(np.uint64), most)
+        steps = np.where(share < 1.0, steps, most)
         return self.starts[places] + steps
 
     def codes(self, number: int) -> Array:

@@ -212,10 +212,12 @@ def plot_intervals(release: Intervals, ax: Axes | None = None) -> Axes:
             axis.set_label_text(cell_text(label))
             _name_kind(axis, grid.column.kind)
         return axes
-    codes = np.unique(np.linspace(0, shape.grid.size - 1, _DRAWN).astype(np.uint64))
+    last = shape.grid.size - 1
+    evenly = [last * place // (_DRAWN - 1) for place in range(_DRAWN)]
+    codes = np.unique(np.array(evenly, dtype=np.uint64))
     places = _points(series(shape.grid, codes))
     rows = max(shape.rows, 1.0)
-    share = shape.prefixes(np.minimum(codes, codes[-1] - 1) + np.uint64(1)) / rows
+    share = np.append(shape.prefixes(codes[:-1] + np.uint64(1)), shape.rows) / rows
     band = release.accuracy(_CONFIDENCE) / rows
     axes.step(places, share, where="post")
     low, high = (np.clip(share + sign * band, 0, 1) for sign in (-1, 1))

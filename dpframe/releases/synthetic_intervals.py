@@ -41,6 +41,8 @@ N = TypeVar("N")
 Array = np.ndarray[Any, np.dtype[Any]]
 
 _FREE: Final = Loss(epsilon=Fraction(0))
+_JUST_BELOW: Final = 1 - 2.0**-40
+"""So that a fraction that is reached exactly stays so where sums are rounded."""
 _SHARE: Final = ColumnType("fraction", pl.Float64(), Kind.FLOAT)
 
 
@@ -177,7 +179,8 @@ class SyntheticIntervals(Release[N]):
         if not 0 <= level <= 1:
             msg = f"q must lie between 0 and 1, not {q}."
             raise ParameterError(msg)
-        code = int(line.codes_at(np.array([float(level) * line.rows]))[0])
+        rank = float(level) * line.rows * _JUST_BELOW
+        code = int(line.codes_at(np.array([rank]))[0])
         number = line.grid.numbers(np.array([code], dtype=np.uint64))
         column = line.grid.column
         figures = Figures(
@@ -233,9 +236,47 @@ class SyntheticIntervals(Release[N]):
     ) -> ScalarRelease[Any]:
         """Measure the largest error on a private frame: a release that is paid for.
 
-        The same as ``frame.dp.largest_error(release, queries, ...)``.
+        The same as ``frame.dp.largest_error(self, queries, ...)``, which says what it
+        means.
+
+        Parameters
+        ----------
+        frame : PrivateFrame
+            Whose rows the answers are compared with, and whose budget pays.
+        queries : list, optional
+            Pairs ``(lo, hi)``, or mappings of columns to such pairs. Default: all
+            intervals of the one column.
+        epsilon, rho : float, optional
+            Privacy loss of this release, exactly one of them.
+        allow_weak : bool, optional
+            Whether an `epsilon` above 50 is meant.
+
+        Returns
+        -------
+        ScalarRelease
+            In rows, at least 0.
+
+        Raises
+        ------
+        ParameterTypeError
+            If `frame` is none.
+
+        Examples
+        --------
+        >>> stays = pl.DataFrame({"days": [3, 7, 2, 31, 5] * 2000})
+        >>> stays = stays.dp.attach(
+        ...     dpframe.Accountant(epsilon=2), bounds={"days": (0, 63)}
+        ... )
+        >>> synth = stays.dp.synthetic_intervals("days", epsilon=0.5)
+        >>> synth.evaluate(stays, [(0, 7)], epsilon=0.5).value < 200
+        True
         """
-        found: ScalarRelease[Any] = frame.dp.largest_error(
+        namespace: Any = getattr(frame, "dp", None)
+        if namespace is None:
+            kind = type(frame).__name__
+            msg = f"Errors are measured on a private frame, not on a {kind}."
+            raise ParameterTypeError(msg, hint="pass frame.dp.attach(accountant).")
+        found: ScalarRelease[Any] = namespace.largest_error(
             self, queries, epsilon=epsilon, rho=rho, allow_weak=allow_weak
         )
         return found
@@ -279,10 +320,8 @@ class SyntheticIntervals(Release[N]):
     def noise(self) -> NoiseLaw:
         """The family and scale of the noise in each count, in rows."""
         shape = self._shape
-        if isinstance(shape, Line):
-            unit = getattr(shape.error, "unit", Fraction(1))
-            return NoiseLaw.of(GridError(noise=shape.error.noise, unit=unit), COUNT)
-        return NoiseLaw.of(GridError(noise=shape.noise, unit=shape.unit), COUNT)
+        counts = shape.error if isinstance(shape, Line) else shape
+        return NoiseLaw.of(GridError(noise=counts.noise, unit=counts.unit), COUNT)
 
     @property
     def low_count(self) -> bool:
@@ -378,7 +417,7 @@ class SyntheticIntervals(Release[N]):
         return self._rows
 
     def _made(self, number: int) -> tuple[pl.DataFrame, N]:
-        codes = self._shape.codes(number).reshape(number, -1)
+        codes = self._shape.codes(number).reshape(number, len(self._shape.grids))
         columns = [
             series(grid, codes[:, axis]) for axis, grid in enumerate(self._shape.grids)
         ]

@@ -282,10 +282,20 @@ def test_every_size_has_a_bound() -> None:
         assert interval_quantile(size, gaussian(1), confidence=0.95) > 0
 
 
-@pytest.mark.parametrize("size", [0, LARGEST + 1])
-def test_sizes_without_a_tree_are_refused(size: int) -> None:
-    with pytest.raises(ParameterError, match=f"not for {size}"):
-        interval_quantile(size, laplace(1), confidence=0.9)
+@pytest.mark.parametrize(
+    "noise",
+    [DiscreteLaplace(scale=Fraction(100)), DiscreteGaussian(sigma2=Fraction(100**2))],
+    ids=["laplace", "normal"],
+)
+def test_beyond_the_simulated_sizes_a_larger_bound_is_known(
+    noise: Noise,
+) -> None:
+    simulated = interval_quantile(LARGEST, noise, confidence=0.95)
+    for size in (LARGEST + 1, 2**30, 2**40):
+        assert (
+            simulated < interval_quantile(size, noise, confidence=0.95) < 10 * simulated
+        )
+        assert prefix_quantile(size, noise, confidence=0.95) > 0
 
 
 def test_certainty_and_dependent_noise_are_refused() -> None:

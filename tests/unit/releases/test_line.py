@@ -26,7 +26,7 @@ def line(starts: list[int], below: list[float], size: int) -> Line:
         starts=np.array(starts, dtype=np.uint64),
         below=np.array(below),
         raw=np.diff(below),
-        error=StatedError(noise=noise, width=1.0, confidence=0.95),
+        error=StatedError(noise=noise, width=1.0, confidence=0.95, unit=Fraction(1)),
     )
 
 
