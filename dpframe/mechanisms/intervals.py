@@ -52,9 +52,9 @@ MOST_COLUMNS: Final = 6
 LARGEST_TREE: Final = (1 << 18) + 1
 """Points of a grid up to which a complete tree is the default: 2^18 steps.
 
-On the worst of five shapes of data, 10^3 to 10^7 rows, it errs up to 1.3 times as much
-as a PrivTree on 2^20 points and at most 1.1 times as much on 2^18; a PrivTree errs up to
-twice as much on 2^10.
+On the worst of five shapes of data, of 10^3 to 10^6 rows, it errs up to 1.3 times as
+much as a PrivTree on 2^20 points, and at most 1.1 times as much on 2^18; a PrivTree
+errs up to twice as much on 2^10.
 """
 LARGEST_QUAD: Final = 1 << 12
 """Cells of boxes up to which it is."""
