@@ -53,9 +53,25 @@ class Curve:
         if len(axes) == 1:
             return axes[0].astype(np.uint64, copy=False)
         found = np.zeros(len(axes[0]), dtype=np.uint64)
-        for place, (axis, bit) in enumerate(reversed(self._places)):
-            one = (axes[axis].astype(np.uint64, copy=False) >> np.uint64(bit)) & _ONE
-            found |= one << np.uint64(place)
+        for axis, tables in zip(axes, self._tables, strict=True):
+            rest = axis.astype(np.uint64, copy=False)
+            for place, table in enumerate(tables):
+                byte = (rest >> np.uint64(8 * place)) & np.uint64(255)
+                found |= table[byte.astype(np.intp)]
+        return found
+
+    @cached_property
+    def _tables(self) -> list[list[Array]]:
+        """For each axis and each byte of its codes, where the bits of a byte go."""
+        found: list[list[Array]] = []
+        for axis, size in enumerate(self.sizes):
+            bits = max(size - 1, 0).bit_length()
+            tables = [np.zeros(256, dtype=np.uint64) for _ in range(-(-bits // 8))]
+            for place, (where, bit) in enumerate(reversed(self._places)):
+                if where == axis:
+                    set_bit = np.arange(256) >> (bit % 8) & 1
+                    tables[bit // 8] |= set_bit.astype(np.uint64) << np.uint64(place)
+            found.append(tables)
         return found
 
     def boxes(self, starts: Array, free: Array) -> tuple[Array, Array]:
