@@ -196,11 +196,14 @@ def quantile_rate(ordering: Ordering, level: Fraction, loss: Loss) -> Fraction:
     """Return by how much each unit of a point's deficit lowers its log-chance.
 
     A level s/r in lowest terms makes the deficit of ``select_quantile`` whole. One unit
-    changes it by at most ``max(s, r - s)`` times what it changes a count by.
+    changes it by at most ``max(s, r - s)`` times what it changes a count by: up at some
+    points and down at others, but at levels 0 and 1 all one way, where half the loss
+    would be left unspent.
     """
     epsilon = loss.pure if loss.epsilon is not None else 2 * loss.pure
     steps = max(level.numerator, level.denominator - level.numerator)
-    return epsilon / (2 * steps * ordering.multiplicity)
+    ways = 2 if 0 < level < 1 else 1
+    return epsilon / (ways * steps * ordering.multiplicity)
 
 
 def tree_block(fanouts: Fanouts, loss: Loss) -> Block:
