@@ -18,19 +18,27 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from dpframe.noise import Noise
     from dpframe.values import ColumnType
 
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
+class Law(Protocol):
+    """A law of chance that has a name."""
+
+    @property
+    def name(self) -> str:
+        """What papers call it."""
+        ...
+
+
 class ErrorLaw(Protocol):
     """How far a noisy figure may lie from the one without noise."""
 
     @property
-    def noise(self) -> Noise:
-        """The law of each noise in it."""
+    def noise(self) -> Law:
+        """The law of each noise in it, or of the choice that was made."""
         ...
 
     def half_width(self, confidence: float, *, cells: int) -> Array:
@@ -58,7 +66,7 @@ class Outlook:
     title : str
         What is released, in words: ``"count by decade"``.
     column : ColumnType
-        The number line of the main measure.
+        The number line of the main measure's error.
     cells : int
         How many figures `within=` bounds together.
     schema : mapping

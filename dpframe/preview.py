@@ -15,7 +15,7 @@ from dpframe.measure import release
 from dpframe.privacy.loss import Loss, decimal_text
 from dpframe.releases.figures import PRINTED, RootError, column_length
 from dpframe.releases.noise_law import NoiseLaw
-from dpframe.releases.rounding import error_text
+from dpframe.releases.rounding import error_phrase
 from dpframe.table import cell_text
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ class Preview(Generic[R]):
             return []
         width = factor * float(error.half_width(PRINTED, cells=1).max())
         each = " each" if outlook.cells > 1 else ""
-        shown = f"± {error_text(outlook.column, width)}{outlook.unit}"
+        shown = f"{error_phrase(outlook.column, width)}{outlook.unit}"
         return [f"{shown}{per_row}{each}"]
 
     def _repr_html_(self) -> str:

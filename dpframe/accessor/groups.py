@@ -5,67 +5,22 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from dpframe.accessor.run import Runner
+from dpframe.accessor.quantiles import GroupQuantiles
 from dpframe.goal import Goal
 from dpframe.mechanisms.aggregate import aggregate
-from dpframe.mechanisms.cells import product_axes, table_cells
-from dpframe.mechanisms.inputs import listed_columns
-from dpframe.mechanisms.tables import grouped
 from dpframe.privacy.loss import stated_loss
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
-    from dpframe.frame import PrivateFrame
-    from dpframe.goal import NoiseKind
-    from dpframe.mechanisms.cells import Cells
-    from dpframe.privacy.loss import Amount, Loss
-    from dpframe.query import Query
+    from dpframe.privacy.loss import Amount
     from dpframe.releases.tabular import TableRelease
 
 N = TypeVar("N")
-R = TypeVar("R")
 
 
-def group_cells(
-    frame: PrivateFrame, columns: tuple[Any, ...], keys: Any, bins: Any
-) -> Cells:
-    """Return the cells of a `group_by` call, its columns one by one or as a list."""
-    names: Any = columns[0] if len(columns) == 1 else list(columns)
-    axes = product_axes(frame, listed_columns(names), keys=keys, bins=bins)
-    return table_cells(axes, other=False, plain_bins=False)
-
-
-class Grouped(Runner[N]):
-    """The cells of a `group_by`, and what to do with a query on them."""
-
-    __slots__ = ("_cells", "_run_query")
-
-    def __init__(
-        self,
-        frame: PrivateFrame,
-        run: Callable[..., Any],
-        cells: Cells,
-    ) -> None:
-        super().__init__(frame)
-        self._run_query = run
-        self._cells = cells
-
-    def _run(
-        self,
-        plan: Callable[[Loss], Query[R]],
-        goal: Goal | Loss,
-        *,
-        noise: NoiseKind | None = None,
-    ) -> R:
-        return self._run_query(plan, goal, noise=noise)
-
-    def _plan(self, kind: str, **arguments: Any) -> Any:
-        return partial(grouped, self._frame, cells=self._cells, kind=kind, **arguments)
-
-
-class GroupBy(Grouped[N]):
+class GroupBy(GroupQuantiles[N]):
     """Groups of a private frame by public keys or bins.
 
     Made by `.dp.group_by`. Every group is in the table of a release, in declared
@@ -616,9 +571,10 @@ class GroupBy(Grouped[N]):
             ε and δ; there an `epsilon` may be spent as ρ = ε²/2.
         allow_weak : bool, optional
             Whether an `epsilon` above 50 is meant.
-        **named : str or (str, str)
+        **named : str, (str, str) or (str, str, float)
             For each name, ``"count"`` or a pair of a column and one of ``"count"``,
-            ``"sum"``, ``"mean"``, ``"var"`` and ``"std"``.
+            ``"sum"``, ``"mean"``, ``"var"``, ``"std"`` and ``"median"``; or a column,
+            ``"quantile"`` and its level.
 
         Returns
         -------

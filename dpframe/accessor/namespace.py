@@ -6,11 +6,13 @@ from difflib import get_close_matches
 from typing import Any, Generic, NoReturn, TypeVar
 
 from dpframe.accessor.frames import FrameMethods
-from dpframe.accessor.groups import GroupBy, Grouped, group_cells
+from dpframe.accessor.grouped import Grouped, group_cells
+from dpframe.accessor.groups import GroupBy
 from dpframe.accessor.intervals import IntervalMethods
 from dpframe.accessor.keys import KeyMethods
 from dpframe.accessor.models import Models
 from dpframe.accessor.numbers import Numbers
+from dpframe.accessor.quantiles import Distributions
 from dpframe.accessor.run import Previewer, previewed
 from dpframe.accessor.tables import Tables
 from dpframe.errors import NotProvedAttributeError
@@ -23,6 +25,7 @@ N = TypeVar("N")
 
 class PrivateNamespace(
     Numbers[N],
+    Distributions[N],
     Tables[N],
     KeyMethods[N],
     IntervalMethods[N],
@@ -53,6 +56,8 @@ class PreviewGroupBy(Grouped[N]):
     mean = previewed(GroupBy[Any].mean)
     var = previewed(GroupBy[Any].var)
     std = previewed(GroupBy[Any].std)
+    median = previewed(GroupBy[Any].median)
+    quantile = previewed(GroupBy[Any].quantile)
     agg = previewed(GroupBy[Any].agg)
 
 
@@ -67,6 +72,9 @@ class PreviewNamespace(Previewer[N]):
     mean = previewed(Numbers[Any].mean)
     var = previewed(Numbers[Any].var)
     std = previewed(Numbers[Any].std)
+    quantile = previewed(Distributions[Any].quantile)
+    median = previewed(Distributions[Any].median)
+    cdf = previewed(Distributions[Any].cdf)
     agg = previewed(Numbers[Any].agg)
     histogram = previewed(Tables[Any].histogram)
     value_counts = previewed(Tables[Any].value_counts)
@@ -147,8 +155,8 @@ def _near(name: str) -> str:
 
 _HINTS = {
     **dict.fromkeys(
-        ("median", "quantile", "min", "max"),
-        "not offered; .dp.histogram(column, bins=..., epsilon=...) shows the spread.",
+        ("min", "max"),
+        "not offered; .dp.quantile(column, [0.01, 0.99], epsilon=...) is close.",
     ),
     **dict.fromkeys(
         ("keys", "unique", "categories", "levels"),

@@ -604,9 +604,10 @@ class Numbers(Runner[N]):
             ε and δ; there an `epsilon` may be spent as ρ = ε²/2.
         allow_weak : bool, optional
             Whether an `epsilon` above 50 is meant.
-        **named : str or (str, str)
+        **named : str, (str, str) or (str, str, float)
             For each name, ``"count"`` or a pair of a column and one of ``"count"``,
-            ``"sum"``, ``"mean"``, ``"var"`` and ``"std"``.
+            ``"sum"``, ``"mean"``, ``"var"``, ``"std"`` and ``"median"``; or a column,
+            ``"quantile"`` and its level.
 
         Returns
         -------

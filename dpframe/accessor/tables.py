@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from dpframe.accessor.groups import GroupBy, group_cells
+from dpframe.accessor.grouped import group_cells
+from dpframe.accessor.groups import GroupBy
 from dpframe.accessor.run import Runner
 from dpframe.goal import Goal
 from dpframe.mechanisms.tables import contingency, histogram

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 import polars as pl
@@ -88,6 +88,10 @@ class Cells:
             if name in self.keys.columns:
                 msg = f"The table would have two columns named {name!r}."
                 raise ParameterError(msg, hint="rename the column first.")
+
+
+ONE_CELL: Final = Cells(axes=(), keys=pl.DataFrame(), like={})
+"""The one cell of all rows."""
 
 
 def table_cells(axes: Sequence[Axis], *, other: bool, plain_bins: bool) -> Cells:

@@ -66,6 +66,11 @@ class Count:
         """The number line of counts."""
         return COUNT
 
+    @property
+    def error_line(self) -> ColumnType:
+        """The same."""
+        return self.measure
+
     def part(self, axes: tuple[Axis, ...], *, other: bool, loss: Loss) -> Part:
         """Return the counts by cell."""
         tally = Tally(

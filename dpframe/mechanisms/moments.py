@@ -198,6 +198,11 @@ class Moment:
         return column_type(column.name, pl.Float64())
 
     @property
+    def error_line(self) -> ColumnType:
+        """The same."""
+        return self.measure
+
+    @property
     def width(self) -> float:
         """The bounds' width on the measure's number line."""
         return self.sums.width * self._rescale

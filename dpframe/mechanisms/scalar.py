@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def scalar_query(
     frame: PrivateFrame,
     loss: Loss,
-    statistic: Statistic,
+    statistic: Statistic[Any],
     *,
     mechanism: str,
     name: str,
@@ -59,7 +59,7 @@ def scalar_query(
         parts=(part,),
         outlook=Outlook(
             title=title,
-            column=statistic.measure,
+            column=statistic.error_line,
             schema={name: statistic.measure.dtype},
             error=lambda rows: statistic.expected_error(part, rows),
         ),

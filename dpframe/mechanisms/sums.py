@@ -83,6 +83,11 @@ class Sum:
         """The number line of the sum."""
         return sum_line(self.quantity.column)
 
+    @property
+    def error_line(self) -> ColumnType:
+        """The same."""
+        return self.measure
+
     def part(self, axes: tuple[Axis, ...], *, other: bool, loss: Loss) -> Part:
         """Return the sums by cell."""
         tally = Tally(

@@ -35,7 +35,7 @@ def table_query(
     frame: PrivateFrame,
     loss: Loss,
     cells: Cells,
-    measures: Mapping[str, Statistic],
+    measures: Mapping[str, Statistic[Any]],
     groups: Sequence[Sequence[str]],
     *,
     mechanism: str,
@@ -98,7 +98,7 @@ def table_query(
         parts=parts,
         outlook=Outlook(
             title=f"{title}, {cells.size} rows" if cells.axes else title,
-            column=first.measure,
+            column=first.error_line,
             cells=cells.size,
             schema=schema,
             error=lambda rows: first.expected_error(parts[place[main]], rows),
@@ -193,7 +193,7 @@ def grouped(
     bounds: object = None,
 ) -> Query[TableRelease[Any]]:
     """Plan one statistic in every cell of a `group_by`."""
-    statistic: Statistic
+    statistic: Statistic[Any]
     if kind == "count":
         statistic, name = Count.of(frame, None, of=of, cells=cells.size), "count"
         parameters = {"of": str(of)}

@@ -50,7 +50,8 @@ def ends(
 ) -> tuple[Array, Array]:
     """Return the ends of each cell's interval on the number line, as floats.
 
-    With `population` the chance of a miss is split, 0.8 to sampling and 0.2 to
+    A value whose error is counted in rows lies within its public range: no more is
+    known. With `population` the chance of a miss is split, 0.8 to sampling and 0.2 to
     noise, and the widths add up. Where the number line is whole, ends are rounded
     outwards.
 
@@ -59,6 +60,8 @@ def ends(
     ParameterError
         If `population` is asked for and no sampling error is known.
     """
+    if figures.error_line is not None and not population:
+        return figures.whole_range
     if not population:
         lower, upper = figures.interval(confidence, joint=joint)
     elif sampling is None:
@@ -92,7 +95,7 @@ def point_columns(
 
 def _held(figures: Figures, points: Array) -> Array:
     """Return points of a whole number line as integers that a column can hold."""
-    if not figures.column.is_whole:
+    if not figures.column.is_whole or figures.error_line is not None:
         return points
     least, most = INT64
     cells = [int(min(max(point, least), most)) for point in points.tolist()]
@@ -101,8 +104,9 @@ def _held(figures: Figures, points: Array) -> Array:
 
 def lengths(figures: Figures, widths: Array) -> pl.Series:
     """Return lengths of the number line as a column: Float64, or Duration."""
-    if not figures.column.kind.is_temporal:
-        scale = figures.column.scale if figures.column.kind is Kind.DECIMAL else 0
+    line = figures.line_of_error
+    if not line.kind.is_temporal:
+        scale = line.scale if line.kind is Kind.DECIMAL else 0
         return pl.Series(figures.name, widths / 10**scale, dtype=pl.Float64)
     spans = [figures.distance(float(width)) for width in widths]
     return pl.Series(figures.name, spans, dtype=pl.Duration("us"))

@@ -10,6 +10,7 @@ from dpframe.query import Measured
 from dpframe.releases.exact_json import from_json
 from dpframe.releases.keys import KeysRelease
 from dpframe.releases.mean_cov import MeanCov
+from dpframe.releases.quantiles import QuantilesRelease
 from dpframe.releases.scalar import ScalarRelease
 from dpframe.releases.storage import BROKEN, FORMAT, read
 from dpframe.releases.synthetic_intervals import SyntheticIntervals
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 _KINDS: Final[Mapping[str, type[Release[Any]]]] = {
     "KeysRelease": KeysRelease,
     "MeanCov": MeanCov,
+    "QuantilesRelease": QuantilesRelease,
     "ScalarRelease": ScalarRelease,
     "SyntheticIntervals": SyntheticIntervals,
     "TableRelease": TableRelease,

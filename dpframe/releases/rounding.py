@@ -11,6 +11,7 @@ from decimal import ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from dpframe.releases.figures import RANK
 from dpframe.table import cell_text
 from dpframe.values import PER_SECOND, Kind
 
@@ -48,6 +49,9 @@ class Shown(NamedTuple):
 def shown_cell(figures: Figures, cell: int, error: float) -> Shown:
     """Return one figure and its error (number-line units) as text."""
     column = figures.column
+    if figures.error_line is not None:
+        text = cell_text(figures.value(cell))
+        return Shown(text, error_text(figures.error_line, error))
     value = Fraction(figures.values.item(cell))
     if column.kind is Kind.INTEGER:
         return Shown(str(round(value)), error_text(column, error))
@@ -81,6 +85,14 @@ def error_text(column: ColumnType, error: float) -> str:
         name, length = _unit_of_time(column, error)
         return f"{_short(_in_unit(column, Fraction(error), length))} {name}"
     return _short(Fraction(error) / 10**column.scale)
+
+
+def error_phrase(column: ColumnType, error: float) -> str:
+    """Return a length of the number line with its ±, and in what it is counted."""
+    text = error_text(column, error)
+    if column != RANK:
+        return f"± {text}"
+    return f"rank ± {text} row{'' if text == '1' else 's'}"
 
 
 def _shown_duration(column: ColumnType, value: Fraction, error: float) -> Shown:

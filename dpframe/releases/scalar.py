@@ -16,7 +16,7 @@ from dpframe.releases.figures import PRINTED, Figures, low_counts, whole_boolean
 from dpframe.releases.intervals import Sampling, ends, point_columns
 from dpframe.releases.noise_law import NoiseLaw
 from dpframe.releases.plot import plot_scalar
-from dpframe.releases.rounding import shown_cell
+from dpframe.releases.rounding import error_phrase, shown_cell
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -82,7 +82,12 @@ class ScalarRelease(Release[N]):
 
     @property
     def raw(self) -> Any:
-        """The unbiased noisy figure, or several of them by name."""
+        """The unbiased noisy figure, or several of them by name.
+
+        Of a quantile, which has none, the value.
+        """
+        if not self._figures.raw:
+            return self.value
         numbers = {k: _number(v.item(0)) for k, v in self._figures.raw.items()}
         return next(iter(numbers.values())) if len(numbers) == 1 else numbers
 
@@ -104,6 +109,8 @@ class ScalarRelease(Release[N]):
     def accuracy(self, confidence: float = 0.95, *, joint: bool = False) -> Any:
         """Return the half-width of the noise: a float, or a timedelta for times.
 
+        That of a quantile is its rank error, in rows.
+
         Parameters
         ----------
         confidence : float, default 0.95
@@ -118,6 +125,9 @@ class ScalarRelease(Release[N]):
         self, confidence: float = 0.95, *, joint: bool = False, population: bool = False
     ) -> Interval:
         """Return a confidence interval, in the answer's own type.
+
+        How far a quantile is off in values is not known: its interval is the whole
+        public range. Quantiles at levels on either side show more.
 
         Parameters
         ----------
@@ -175,6 +185,9 @@ class ScalarRelease(Release[N]):
         error = float(self._figures.accuracy(PRINTED, joint=False)[0])
         told = self._figures.low_count is not None and self.low_count
         low = ", low count" if told else ""
+        if self._figures.error_line is not None:
+            phrase = error_phrase(self._figures.error_line, error)
+            return f"{shown_cell(self._figures, 0, error).value}, {phrase}"
         return f"{shown_cell(self._figures, 0, error)}{low}"
 
     # A number where one is asked for

@@ -22,7 +22,7 @@ from dpframe.releases.hosts import handed_out
 from dpframe.releases.intervals import Sampling, ends, lengths, point_columns
 from dpframe.releases.noise_law import NoiseLaw
 from dpframe.releases.plot import plot_table
-from dpframe.releases.rounding import error_text, shown_cell
+from dpframe.releases.rounding import error_phrase, shown_cell
 from dpframe.releases.scalar import ScalarRelease
 from dpframe.table import Table, aligned_lines, cell_text, html_table
 
@@ -117,7 +117,10 @@ class TableRelease(Release[N]):
 
     @property
     def raw(self) -> N:
-        """The keys with the unbiased noisy figures behind each measure."""
+        """The keys with the unbiased noisy figures behind each measure.
+
+        Of quantiles, which have none, the values.
+        """
         return handed_out(self._raw)
 
     @property
@@ -155,6 +158,8 @@ class TableRelease(Release[N]):
     ) -> Array | Table:
         """Return the half-width of the noise for each cell, in the answer's unit.
 
+        That of a quantile is its rank error, in rows.
+
         Parameters
         ----------
         confidence : float, default 0.95
@@ -175,6 +180,9 @@ class TableRelease(Release[N]):
         self, confidence: float = 0.95, *, joint: bool = False, population: bool = False
     ) -> Table:
         """Return a confidence interval for each cell.
+
+        How far a quantile is off in values is not known: its interval is the whole
+        public range.
 
         Parameters
         ----------
@@ -250,7 +258,7 @@ class TableRelease(Release[N]):
             parts.append(f"{rows} row{'' if rows == 1 else 's'}")
         shared = self._shared_error()
         if shared is not None:
-            parts.append(f"± {shared}{' each' if rows > 1 else ''}")
+            parts.append(f"{shared}{' each' if rows > 1 else ''}")
         doubtful = next(iter(self._figures)).low_count
         low = 0 if doubtful is None else int(doubtful.sum())
         if low:
@@ -274,7 +282,8 @@ class TableRelease(Release[N]):
         rows = rows or [[] for _ in range(min(self._polars.height, _SHOWN))]
         for measure in self._figures:
             numeric |= {len(header), len(header) + 1}
-            header += [cell_text(measure.name), "±"]
+            ranked = measure.error_line is not None
+            header += [cell_text(measure.name), "± rows" if ranked else "±"]
             errors = measure.accuracy(PRINTED, joint=False)
             for cell, row in enumerate(rows):
                 shown = shown_cell(measure, cell, float(errors[cell]))
@@ -289,7 +298,7 @@ class TableRelease(Release[N]):
         errors = first.accuracy(PRINTED, joint=False)
         if others or np.any(errors != errors[0]):
             return None
-        return error_text(first.column, float(errors[0]))
+        return error_phrase(first.line_of_error, float(errors[0]))
 
     def _lengths(self, widths: list[Array]) -> Array | Table:
         columns = [lengths(m, w) for m, w in zip(self._figures, widths, strict=True)]
@@ -328,6 +337,8 @@ def _beside(keys: pl.DataFrame, columns: list[pl.Series]) -> pl.DataFrame:
 
 def _raw_columns(figures: Figures) -> list[pl.Series]:
     """Return the raw figures as columns: Int64 where the array is, else Float64."""
+    if not figures.raw:
+        return [figures.series()]
     several = len(figures.raw) > 1
     return [
         pl.Series(

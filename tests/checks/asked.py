@@ -41,6 +41,14 @@ GOALS: Final[dict[str, Call]] = {
     "mean of units": lambda dp, **goal: dp.mean("age", of="units", **goal),
     "var": lambda dp, **goal: dp.var("age", **goal),
     "std": lambda dp, **goal: dp.std("age", **goal),
+    "quantile": lambda dp, **goal: dp.quantile("age", 0.9, **goal),
+    "quantiles": lambda dp, **goal: dp.quantile("days", [0.75, 0.25], **goal),
+    "quantiles of a tree": lambda dp, **goal: dp.quantile(
+        "days", [k / 10 for k in range(1, 10)], **goal
+    ),
+    "median": lambda dp, **goal: dp.median("days", **goal),
+    "median of Booleans": lambda dp, **goal: dp.median("female", **goal),
+    "cdf": lambda dp, **goal: dp.cdf("age", bins=4, **goal),
     "histogram": lambda dp, **goal: dp.histogram("age", bins=4, **goal),
     "histogram by keys": lambda dp, **goal: dp.histogram("state", other=True, **goal),
     "value_counts": lambda dp, **goal: dp.value_counts("state", **goal),
@@ -50,6 +58,13 @@ GOALS: Final[dict[str, Call]] = {
     "group_by mean": lambda dp, **goal: dp.group_by("state").mean("age", **goal),
     "group_by var": lambda dp, **goal: dp.group_by("state").var("age", **goal),
     "group_by std": lambda dp, **goal: dp.group_by("state").std("age", **goal),
+    "group_by median": lambda dp, **goal: dp.group_by("state").median("age", **goal),
+    "group_by quantile": lambda dp, **goal: dp.group_by("state").quantile(
+        "days", 0.1, **goal
+    ),
+    "group_by quantiles": lambda dp, **goal: dp.group_by("state").quantile(
+        "days", [0.1, 0.5, 0.9], **goal
+    ),
     "mean_cov": lambda dp, **goal: dp.mean_cov(["age", "days"], **goal),
 }
 """Releases that take a loss or `within=`."""
@@ -59,8 +74,25 @@ LOSSES: Final[dict[str, Call]] = {
     "agg": lambda dp, **loss: dp.agg(
         n="count", total=("days", "sum"), average=("age", "mean"), **loss
     ),
+    "agg of quantiles": lambda dp, **loss: dp.agg(
+        middle=("age", "median"),
+        n="count",
+        high=("days", "quantile", 0.9),
+        higher=("days", "quantile", 0.99),
+        **loss,
+    ),
     "group_by agg": lambda dp, **loss: dp.group_by("state").agg(
         n="count", spread=("age", "std"), **loss
     ),
+    "group_by agg of quantiles": lambda dp, **loss: dp.group_by("state").agg(
+        n="count", middle=("days", "median"), **loss
+    ),
 }
 """Releases that take a loss: all of them."""
+
+CHOSEN: Final = frozenset(
+    name
+    for name in LOSSES
+    if ("quantile" in name or "median" in name) and "tree" not in name
+)
+"""Releases some of whose figures are chosen, and have no noise of their own."""

@@ -718,19 +718,19 @@ MISTAKES: dict[str, tuple[Callable[[Any], object], type, str, str | None]] = {
         lambda f: f.dp.meen("age", epsilon=1),
         NotProvedError,
         "'meen'",
-        "did you mean .dp.mean?",
+        "did you mean .dp.mean or .dp.median?",
     ),
-    "a median, which is no mean": (
-        lambda f: f.dp.median("age", epsilon=1),
+    "a maximum, which is one row's value": (
+        lambda f: f.dp.max("age", epsilon=1),
         NotProvedError,
-        "'median'",
-        ".dp.histogram(column, bins=",
+        "'max'",
+        ".dp.quantile(column, [0.01, 0.99]",
     ),
     "a release that there is not": (
         lambda f: f.dp.preview.kurtosis("age", epsilon=1),
         NotProvedError,
         "'kurtosis'",
-        "releases are agg, contingency, count,",
+        "releases are agg, cdf, contingency, count,",
     ),
     "a release there is not": (
         lambda f: f.dp.groupby("state"),

@@ -37,6 +37,9 @@ FRAME: dict[str, tuple[tuple[str, ...], dict[str, Any], tuple[str, ...]]] = {
     "mean": (("column",), {"of": "rows", "bounds": None}, GOAL),
     "var": (("column",), {"of": "rows", "bounds": None}, GOAL),
     "std": (("column",), {"of": "rows", "bounds": None}, GOAL),
+    "quantile": (("column", "q"), {"q": 0.5, "bounds": None, "step": None}, GOAL),
+    "median": (("column",), {"bounds": None, "step": None}, GOAL),
+    "cdf": (("column",), {"bounds": None}, GOAL),
     "agg": (("statistics",), {"statistics": None}, LOSS),
     "histogram": (
         ("column",),
@@ -68,6 +71,8 @@ GROUPS: dict[str, tuple[tuple[str, ...], dict[str, Any], tuple[str, ...]]] = {
     "mean": FRAME["mean"],
     "var": FRAME["var"],
     "std": FRAME["std"],
+    "median": FRAME["median"],
+    "quantile": FRAME["quantile"],
     "agg": FRAME["agg"],
 }
 

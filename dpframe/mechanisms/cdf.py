@@ -1,0 +1,104 @@
+"""A cumulative distribution over public bins, from one tree of noisy counts."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from dpframe.adaptive.session import tree_block
+from dpframe.mechanisms.cells import one_axis, table_cells
+from dpframe.mechanisms.inputs import row_contribution
+from dpframe.mechanisms.interval_tree import consistent, monotone
+from dpframe.nested import Nested, fanouts, unstacked
+from dpframe.outlook import Outlook
+from dpframe.query import Part, Query
+from dpframe.releases.figures import PRINTED, Figures
+from dpframe.releases.rank_error import ShareError
+from dpframe.releases.tabular import TableRelease
+from dpframe.values import ColumnType, Kind
+
+if TYPE_CHECKING:
+    from dpframe.frame import PrivateFrame
+    from dpframe.privacy.loss import Loss
+    from dpframe.query import Measured
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+FRACTION = ColumnType("fraction", pl.Float64(), Kind.FLOAT)
+
+
+def cdf(
+    frame: PrivateFrame,
+    loss: Loss,
+    column: object,
+    *,
+    bins: object,
+    bounds: object = None,
+) -> Query[TableRelease[Any]]:
+    """Plan the share of the rows below the right end of each bin."""
+    axis = one_axis(frame, column, bins=bins, bounds=bounds)
+    name = axis.columns[0].name
+    cells = table_cells((axis,), other=False, plain_bins=True)
+    branching = tuple((fanout,) for fanout in fanouts(axis.size))
+    tree = Nested(axes=(axis,), fanouts=branching, contribution=row_contribution(frame))
+    part = Part(statistic=tree, blocks=(tree_block(branching, loss),))
+    keys = cells.keys.select("bin_right")
+    weight = tree.contribution.resolution
+
+    def error(total: float) -> ShareError:
+        noise = part.noise(part.blocks[0])
+        return ShareError(noise=noise, size=axis.size, total=max(total, weight))
+
+    def figures(noisy: Array) -> Figures:
+        leaves = consistent(unstacked(noisy, branching), branching)[: axis.size]
+        counts = np.cumsum(leaves)
+        below = monotone(counts)
+        total = float(below[-1])
+        law = error(total)
+        shares = np.arange(1, axis.size + 1) / axis.size
+        if total > 0:
+            shares = below / total
+        low = law.half_width(PRINTED, cells=1) >= 1
+        return Figures(
+            name="fraction",
+            column=FRACTION,
+            values=shares,
+            centre=shares,
+            raw={"fraction": counts / weight},
+            error=law,
+            low=Fraction(0),
+            high=Fraction(1),
+            low_count=np.broadcast_to(low, shares.shape),
+        )
+
+    def finish(measured: Measured) -> TableRelease[Any]:
+        return TableRelease(
+            keys=keys,
+            like={k: source for k, source in cells.like.items() if k == "bin_right"},
+            figures=(figures(measured.figures[0]),),
+            shape=cells.shape,
+            other=False,
+            measured=measured,
+            host=frame.to_host,
+            title=f"cumulative distribution of {name}",
+        )
+
+    return Query(
+        frame=frame,
+        mechanism="cdf",
+        columns=(name,),
+        parameters={"bins": str(axis.size)},
+        cost=loss,
+        parts=(part,),
+        outlook=Outlook(
+            title=f"cumulative distribution of {name}, {axis.size} rows",
+            column=FRACTION,
+            cells=axis.size,
+            schema={**dict(keys.schema), "fraction": FRACTION.dtype},
+            error=lambda rows: None if rows is None else error(float(rows * weight)),
+        ),
+        finish=finish,
+    )
