@@ -13,7 +13,7 @@ References
 from __future__ import annotations
 
 import math
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -76,10 +76,10 @@ class EvenGrid:
     def above(self, number: Fraction) -> int:
         """Return how many points lie below a place: the code of the first that is not.
 
-        A point is met by whatever reads back as the same double.
+        A point is met by whatever the column holds as the same float.
         """
         near = self.near(number)
-        if self._is_at(near, number):
+        if same(self.column, self.point(near), number):
             return near
         steps = math.ceil((number - self.low) / self.step)
         return min(max(steps, 0), self.size)
@@ -87,7 +87,8 @@ class EvenGrid:
     def upto(self, number: Fraction) -> int:
         """Return how many points lie at or below a place."""
         above = self.above(number)
-        return above + (above < self.size and self._is_at(above, number))
+        met = above < self.size and same(self.column, self.point(above), number)
+        return above + met
 
     def numbers(self, codes: Array) -> Array:
         """Return where points lie: whole numbers, or the nearest doubles."""
@@ -99,19 +100,14 @@ class EvenGrid:
             return steps if whole else steps / parts
         if whole:
             return codes.astype(object) * stride + least
-        return float(self.low) + codes.astype(np.float64) * float(self.step)
+        found = float(self.low) + codes.astype(np.float64) * float(self.step)
+        return np.minimum(found, float(self.high))
 
     @cached_property
     def _in_parts(self) -> tuple[int, int, int]:
         """The first point and the step as whole numbers of one fraction."""
         parts = math.lcm(self.low.denominator, self.step.denominator)
         return int(self.low * parts), int(self.step * parts), parts
-
-    def _is_at(self, code: int, number: Fraction) -> bool:
-        if self.column.is_whole:
-            return self.point(code) == number
-        here = self.numbers(np.array([code], dtype=np.uint64))
-        return bool(float(here[0]) == float(number))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,12 +167,18 @@ class ListedGrid:
         return sum(threshold <= number for threshold in self.thresholds)
 
     def above(self, number: Fraction) -> int:
-        """Return how many points lie below a place."""
+        """Return how many points lie below a place; as those of an `EvenGrid`."""
+        near = self.near(number)
+        if same(self.column, self.points[near], number):
+            return near
         return bisect_left(self.points, number)
 
     def upto(self, number: Fraction) -> int:
         """Return how many points lie at or below a place."""
-        return bisect_right(self.points, number)
+        above = self.above(number)
+        return above + (
+            above < self.size and same(self.column, self.points[above], number)
+        )
 
     def numbers(self, codes: Array) -> Array:
         """Return where points lie: whole numbers, or the nearest doubles."""
@@ -190,6 +192,16 @@ class ListedGrid:
 
 
 Grid: TypeAlias = EvenGrid | ListedGrid
+
+
+def same(column: ColumnType, one: Fraction, other: Fraction) -> bool:
+    """Whether a column holds two places on its number line as the same value."""
+    if column.is_whole:
+        return one == other
+    if column.dtype != pl.Float32():
+        return float(one) == float(other)
+    with np.errstate(over="ignore"):
+        return bool(np.float32(float(one)) == np.float32(float(other)))
 
 
 def series(grid: Grid, codes: Array, name: str | None = None) -> pl.Series:
