@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from dpframe.adaptive.session import Session
+    from dpframe.deviation import Deviation
     from dpframe.frame import PrivateFrame
     from dpframe.nested import Nested
     from dpframe.noise import Noise
@@ -147,7 +148,7 @@ class Multiplied(Protocol):
 class Part:
     """A statistic and the blocks its outputs fall into, in order."""
 
-    statistic: Tally | Distinct | Nested
+    statistic: Tally | Distinct | Nested | Deviation
     blocks: tuple[Block, ...]
 
     def __post_init__(self) -> None:

@@ -82,6 +82,7 @@ class PreviewNamespace(Previewer[N]):
     discover_keys = previewed(KeyMethods[Any].discover_keys)
     mean_cov = previewed(Models[Any].mean_cov)
     synthetic_intervals = previewed(IntervalMethods[Any].synthetic_intervals)
+    largest_error = previewed(IntervalMethods[Any].largest_error)
 
     def group_by(
         self,

@@ -7,13 +7,15 @@ with numpy. Neither order, batches nor threads can change a sum of whole numbers
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 import numpy as np
 import polars as pl
 
+from dpframe.deviation import Compared
 from dpframe.engines import rows
 from dpframe.engines.contribution import kept_cells
+from dpframe.engines.deviation import largest_deviation
 from dpframe.engines.fold import BATCH, Sums
 from dpframe.engines.steps import scaled, weights
 from dpframe.errors import EvaluationError
@@ -25,11 +27,12 @@ from dpframe.values import Kind
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from dpframe.deviation import Deviation
     from dpframe.frame import PrivateFrame
 
 T = TypeVar("T")
 
-Statistic = Tally | Distinct | Nested
+Statistic: TypeAlias = "Tally | Distinct | Nested | Deviation"
 Array = np.ndarray[Any, np.dtype[Any]]
 
 _CELL: Final = "__cell__"
@@ -89,6 +92,8 @@ def _evaluate(source: pl.LazyFrame, statistic: Statistic) -> Array:
         return _distinct(source, statistic)
     if isinstance(statistic, Nested):
         return statistic.stack(_evaluate(source, statistic.leaves))
+    if isinstance(statistic, Compared):
+        return largest_deviation(source, statistic)
     if _counts_texts(statistic):
         return _counted_texts(source, statistic)
     match statistic.contribution.per:

@@ -1,0 +1,103 @@
+"""How far exact counts lie from answers that are public: the largest of all errors.
+
+It is a number of rows. A unit moves each count by its own rows at most, and the answers
+not at all: so it moves the largest error by no more than it moves a count.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from dpframe.tally import by_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpframe.grid import Grid
+    from dpframe.tally import Contribution
+    from dpframe.values import ColumnType
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compared:
+    """Rows on public grids, whose counts are compared with answers in grid units.
+
+    Rows with a missing value count as absent.
+
+    Attributes
+    ----------
+    grids : tuple of Grid
+    contribution : Contribution
+        Of rows: each alone, or sharing a weight within their unit.
+    """
+
+    grids: tuple[Grid, ...]
+    contribution: Contribution
+
+    @property
+    def cells(self) -> int:
+        """One: there is a single number."""
+        return 1
+
+    @property
+    def columns(self) -> dict[str, ColumnType]:
+        """Every column that is read."""
+        return by_name(grid.column for grid in self.grids)
+
+    @property
+    def multiplicity(self) -> int:
+        """By how many grid units one unit changes a count at most, and so the error."""
+        return self.contribution.multiplicity
+
+    @property
+    def multiplicity_squared(self) -> int:
+        """The square of that."""
+        return self.contribution.multiplicity_squared
+
+
+@dataclass(frozen=True, kw_only=True)
+class EveryInterval(Compared):
+    """The largest error of all intervals of one grid.
+
+    With F the rows below a point and A the answer for it, it is the largest ``F - A``
+    minus the smallest: an interval's error is that between its ends. Between the codes
+    of rows F is constant and A does not fall, so the extremes lie at these codes, right
+    after them, and at the ends of the grid.
+
+    Attributes
+    ----------
+    below : callable
+        From codes, an array of uint64, to the answers for what lies below them, as
+        int64: 0 at the first code, and never falling.
+    total : int
+        The answer for the whole grid.
+    """
+
+    below: Callable[[Array], Array]
+    total: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class EveryQuery(Compared):
+    """The largest error of listed boxes, or intervals of one grid.
+
+    Attributes
+    ----------
+    first, last : array of uint64
+        The least and the greatest code on each grid, both included: shape ``(queries,
+        grids)``. Where the first is greater, the box is empty.
+    answers : array of int64
+        Shape ``(queries,)``.
+    """
+
+    first: Array
+    last: Array
+    answers: Array
+
+
+Deviation: TypeAlias = EveryInterval | EveryQuery

@@ -1,0 +1,97 @@
+"""The largest error of public answers, from the codes of the rows: exact."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import polars as pl
+
+from dpframe.deviation import EveryInterval
+from dpframe.engines import rows
+from dpframe.engines.steps import weights
+from dpframe.frame import UNIT
+from dpframe.tally import Per
+
+if TYPE_CHECKING:
+    from dpframe.deviation import Deviation, EveryQuery
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+_ROWS: Final = "__rows__"
+
+
+def largest_deviation(source: pl.LazyFrame, statistic: Deviation) -> Array:
+    """Return the largest error in grid units, shape ``(1, 1)``."""
+    codes, running = _sorted(source, statistic)
+    if isinstance(statistic, EveryInterval):
+        found = _of_all(codes[:, 0], running, statistic)
+    elif len(statistic.grids) == 1:
+        found = _of_intervals(codes[:, 0], running, statistic)
+    else:
+        found = _of_boxes(codes, np.diff(running), statistic)
+    return np.array([[found]], dtype=np.int64)
+
+
+def _sorted(source: pl.LazyFrame, statistic: Deviation) -> tuple[Array, Array]:
+    """Return rows in the order of their first codes, and what the first so many weigh.
+
+    Shapes ``(rows, grids)`` and ``(rows + 1,)``.
+    """
+    names = [f"__{i}__" for i in range(len(statistic.grids))]
+    coded = map(rows.grid_code, statistic.grids)
+    chosen = dict(zip(names, coded, strict=True))
+    weighted = statistic.contribution.per is Per.ROWS
+    if weighted:
+        chosen[_ROWS] = pl.len().over(UNIT)
+    found = source.select(**chosen).drop_nulls().collect(engine="streaming")
+    found = found.sort(names[0])
+    if weighted:
+        weight = weights(found[_ROWS].to_numpy(), statistic.contribution.limit)
+        running = np.concatenate([np.zeros(1, np.int64), np.cumsum(weight)])
+    else:
+        running = np.arange(found.height + 1, dtype=np.int64)
+    return np.stack([found[name].to_numpy() for name in names], axis=1), running
+
+
+def _of_all(codes: Array, running: Array, statistic: EveryInterval) -> int:
+    """Return the largest error of any interval of one grid."""
+    (grid,) = statistic.grids
+    distinct, first = np.unique(codes, return_index=True)
+    stops = np.append(first[1:], len(codes))[: len(first)]
+    after = statistic.below(distinct + np.uint64(1))  # the last of 2^64 codes wraps
+    after = np.where(distinct == np.uint64(grid.size - 1), statistic.total, after)
+    errors = np.concatenate(
+        [
+            running[first] - statistic.below(distinct),
+            running[stops] - after,
+            [0, int(running[-1]) - statistic.total],
+        ]
+    )
+    return int(errors.max()) - int(errors.min())
+
+
+def _of_intervals(codes: Array, running: Array, statistic: EveryQuery) -> int:
+    """Return the largest error of listed intervals of one grid."""
+    first, last = statistic.first[:, 0], statistic.last[:, 0]
+    starts = np.searchsorted(codes, first, side="left")
+    stops = np.searchsorted(codes, last, side="right")
+    counts = np.where(first > last, 0, running[stops] - running[starts])
+    return int(np.abs(counts - statistic.answers).max())
+
+
+def _of_boxes(codes: Array, weight: Array, statistic: EveryQuery) -> int:
+    """Return the largest error of listed boxes; each looks at the rows it may hold."""
+    axes = [np.ascontiguousarray(axis) for axis in codes.T]
+    starts = np.searchsorted(axes[0], statistic.first[:, 0], side="left").tolist()
+    stops = np.searchsorted(axes[0], statistic.last[:, 0], side="right").tolist()
+    largest = 0
+    for query, answer in enumerate(statistic.answers.tolist()):
+        near = slice(starts[query], max(stops[query], starts[query]))
+        inside = np.ones(near.stop - near.start, dtype=np.bool_)
+        for axis in range(1, len(axes)):
+            inside &= axes[axis][near] >= statistic.first[query, axis]
+            inside &= axes[axis][near] <= statistic.last[query, axis]
+        count = int(weight[near] @ inside)
+        largest = max(largest, abs(count - answer))
+    return largest
