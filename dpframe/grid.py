@@ -39,6 +39,8 @@ _INT64: Final = 1 << 63
 class EvenGrid:
     """Evenly spaced points: a value goes to the nearest, halfway ones upwards.
 
+    A double that is a middle but for its rounding goes to either.
+
     Attributes
     ----------
     column : ColumnType

@@ -31,6 +31,7 @@ LIMB: Final = 1 << 60
 _INT128: Final = (1 << 127) - 1
 _ROW_REACH: Final = 10  # a row of a unit's total reaches 2^10 times its bound
 _LONG_SUM: Final = 1 << 40  # steps whose sums stay within 64 bits
+_FEW_STEPS: Final = 1 << 126
 _SPAN: Final = 1 << 16  # whole-number keys this close are found by position
 
 _WIDE: Final = (pl.UInt64, pl.Int128, pl.UInt128)
@@ -215,13 +216,22 @@ def grid_code(grid: Grid) -> pl.Expr:
         last = math.nextafter(float(grid.size), 0.0)
         return steps.floor().clip(0.0, min(float(grid.size - 1), last)).cast(pl.UInt64)
     low, high, step = int(grid.low), int(grid.high), int(grid.step)
+    if step >= _FEW_STEPS:  # a handful of points, further apart than sums can be
+        points = tuple(grid.point(place) for place in range(grid.size))
+        return _listed_code(ListedGrid(column=column, points=points))
     wide = is_wide(column) or max(-low, high, high - low + step) >= INT64_SAFE
     dtype = pl.Int128() if wide else pl.Int64()
     clipped = value.cast(dtype).clip(pl.lit(low, dtype), pl.lit(high, dtype))
-    steps = clipped - pl.lit(low, dtype)
-    if step > 1:
-        steps = (steps + pl.lit(step // 2, dtype)) // pl.lit(step, dtype)
-    return steps.cast(pl.UInt64)
+    if step == 1:
+        return (clipped - pl.lit(low, dtype)).cast(pl.UInt64)
+    unit = pl.lit(step, dtype)
+    if not wide:
+        steps = (clipped - pl.lit(low - step // 2, dtype)) // unit
+        return steps.cast(pl.UInt64)
+    whole, rest = divmod(low, step)  # apart, so that no difference passes 128 bits
+    steps = clipped // unit
+    remainder = clipped - steps * unit + pl.lit(step // 2 - rest, dtype)
+    return (steps - pl.lit(whole, dtype) + remainder // unit).cast(pl.UInt64)
 
 
 def _listed_code(grid: ListedGrid) -> pl.Expr:

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 _FINE: Final = 1 << 20
 """Steps across the bounds of a float column whose step is not given."""
 
+_WIDEST: Final = 1 << 127
+
 
 def grid_of(
     frame: PrivateFrame,
@@ -178,6 +180,9 @@ def _listed(ctype: ColumnType, keys: object) -> Grid:
     points = sorted(ctype.number(key, what=what) for key in listed)
     if len(points) < 2:  # noqa: PLR2004 - an interval has two ends
         msg = f"{what} needs at least 2 points."
+        raise ParameterError(msg)
+    if ctype.is_whole and max(-points[0], points[-1]) >= _WIDEST:
+        msg = f"{what} has points beyond 128 signed bits."
         raise ParameterError(msg)
     return _evened(ctype, points)
 
