@@ -131,7 +131,7 @@ REFUSED: list[tuple[Any, dict[str, Any], type[Exception], str]] = [
     ("e", {}, ParameterTypeError, "no order"),
     ("clock", {"bounds": (0, 1)}, ParameterTypeError, "Time"),
     ("x", {"bounds": (0, 1)}, ColumnNotFoundError, "x"),
-    (5, {"bounds": (0, 1)}, ParameterTypeError, "named"),
+    (5, {"bounds": (0, 1)}, ParameterTypeError, "named|one name"),
     ("i", {"bounds": (9, 0)}, ParameterError, "low"),
     ("i", {"bounds": (3, 3)}, ParameterError, "low"),
     ("i", {"bounds": (0.2, 0.8)}, ParameterError, "fewer"),
