@@ -110,10 +110,11 @@ class Distributions(Runner[N]):
         -------
         ε-DP per privacy unit, add-or-remove-one. Costs `epsilon`. A point is chosen
         with probability proportional to ``exp(-t / scale)``, t being how many rows too
-        many lie below or above it and ``scale = 2 * max(q, 1 - q) * sensitivity /
-        epsilon`` [1]_. The sensitivity is `max_rows`, and 1 without a privacy unit.
-        Several levels share the loss, or are read off one tree of noisy counts [4]_
-        where that promises smaller errors; then the noise is discrete Laplace.
+        many lie below or above it and ``scale = 2 * max(q, 1 - q) * s / epsilon`` (for
+        q of 0 and 1 half of that) [1]_. The sensitivity s is `max_rows`, and 1 without
+        a privacy unit. Several levels share the loss so that their scales are equal;
+        more than three are read off one tree of noisy counts [4]_ where that promises
+        smaller errors, and then the noise is discrete Laplace.
 
         With a ρ it is ρ-zCDP: the choice is that of ``epsilon = sqrt(8 * rho)`` [3]_,
         and a tree has discrete Gaussian noise.

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from dpframe.adaptive.session import tree_block
+from dpframe.errors import ParameterTypeError
 from dpframe.mechanisms.cells import one_axis, table_cells
 from dpframe.mechanisms.inputs import row_contribution
 from dpframe.mechanisms.interval_tree import consistent, monotone
@@ -38,7 +39,16 @@ def cdf(
     bins: object,
     bounds: object = None,
 ) -> Query[TableRelease[Any]]:
-    """Plan the share of the rows below the right end of each bin."""
+    """Plan the share of the rows below the right end of each bin.
+
+    Raises
+    ------
+    ParameterTypeError
+        If there are no bins.
+    """
+    if bins is None:
+        msg = "bins must be a number of bins or increasing edges, not None."
+        raise ParameterTypeError(msg)
     axis = one_axis(frame, column, bins=bins, bounds=bounds)
     name = axis.columns[0].name
     cells = table_cells((axis,), other=False, plain_bins=True)

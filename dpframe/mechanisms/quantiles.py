@@ -26,7 +26,7 @@ from dpframe.mechanisms.tables import axis_names, table_query
 from dpframe.nested import Nested, fanouts, unstacked
 from dpframe.ordering import Ordering
 from dpframe.outlook import Outlook
-from dpframe.privacy.loss import decimal_text, exact_rational
+from dpframe.privacy.loss import Loss, decimal_text, exact_rational
 from dpframe.query import Part, Query, Search
 from dpframe.releases.figures import INT64, PRINTED, RANK, Figures
 from dpframe.releases.quantiles import QuantilesRelease
@@ -39,13 +39,15 @@ if TYPE_CHECKING:
     from dpframe.adaptive.session import Session
     from dpframe.frame import PrivateFrame
     from dpframe.grid import Grid
-    from dpframe.privacy.loss import Loss
     from dpframe.query import Measured
     from dpframe.releases.scalar import ScalarRelease
     from dpframe.tally import Axis, Contribution
     from dpframe.values import ColumnType
 
 Array = np.ndarray[Any, np.dtype[Any]]
+
+_FEW: Final = 3
+"""So many levels are chosen one by one."""
 
 _MOST_LEAVES: Final = 1 << 22
 """A tree of more points, in all cells together, takes too long to draw."""
@@ -146,13 +148,13 @@ class Quantiles:
         }
 
     def part(self, axes: tuple[Axis, ...], loss: Loss) -> Part | Search:
-        """Return the choices, or the tree where that promises smaller rank errors.
+        """Return the choices, or a tree where that promises smaller rank errors.
 
-        One level is always a choice.
+        A few levels are always chosen.
         """
         choices = self._choices(axes, loss)
         leaves = self.grid.size * choices.ordering.cells
-        if len(self.levels) == 1 or leaves > _MOST_LEAVES:
+        if len(self.levels) <= _FEW or leaves > _MOST_LEAVES:
             return choices
         tree = self._tree(axes, loss)
         return min(choices, tree, key=self._promise)
@@ -207,7 +209,7 @@ class Quantiles:
             )
         scales = [
             1 / (quantile_rate(part.ordering, level, loss) * level.denominator)
-            for level, loss in zip(self.levels, self._shares(part.loss), strict=True)
+            for level, loss in self._shared(part.ordering, part.loss)
         ]
         return RankError(
             noise=Choice(scale=max(scales) / part.ordering.weight),
@@ -221,29 +223,31 @@ class Quantiles:
         return Fraction(self.grid.low), Fraction(self.grid.high)
 
     def _choices(self, axes: tuple[Axis, ...], loss: Loss) -> Search:
-        shares = self._shares(loss)
-
-        def run(session: Session) -> Array:
-            found = [
-                session.quantiles(level, share)
-                for level, share in zip(self.levels, shares, strict=True)
-            ]
-            return np.array(found, dtype=np.uint64).T
-
         ordering = Ordering(
             grids=(self.grid,), contribution=self.contribution, axes=axes
         )
+        shared = self._shared(ordering, loss)
+
+        def run(session: Session) -> Array:
+            found = [session.quantiles(level, share) for level, share in shared]
+            return np.array(found, dtype=np.uint64).T
+
         return Search(ordering=ordering, loss=loss, run=run)
 
-    def _shares(self, loss: Loss) -> list[Loss]:
-        """Return each level's share of the loss: their rank errors are then equal.
+    def _shared(self, ordering: Ordering, loss: Loss) -> list[tuple[Fraction, Loss]]:
+        """Return each level with its share of the loss: their rank errors are equal.
 
         One row moves what is scored at the level q by at most ``max(q, 1 - q)``.
         """
-        moved = [max(level, 1 - level) for level in self.levels]
+        one = Loss(epsilon=Fraction(1))
+        scales = [
+            1 / (quantile_rate(ordering, level, one) * level.denominator)
+            for level in self.levels
+        ]
         if loss.epsilon is None:
-            moved = [size**2 for size in moved]
-        return [loss.share(size / sum(moved)) for size in moved]
+            scales = [scale**2 for scale in scales]
+        shares = (loss.share(scale / sum(scales)) for scale in scales)
+        return list(zip(self.levels, shares, strict=True))
 
     def _tree(self, axes: tuple[Axis, ...], loss: Loss) -> Part:
         """Return one tree for each cell: its first level splits the cells, too."""
