@@ -160,11 +160,11 @@ class Distributions(Runner[N]):
         >>> stays.dp.quantile("days", 0.9, epsilon=0.5)
         Release(31, rank ± 26 rows, ε=0.5)
         >>> stays.dp.quantile("days", [0.25, 0.5, 0.75], epsilon=0.5)
-        Release(quantiles of days, 3 rows, rank ± 54 rows each, ε=0.5)
+        Release(quantiles of days, 3 rows, rank ± 66 rows each, ε=0.5)
           quantile  days  ± rows
-              0.25     3      54
-               0.5     5      54
-              0.75     7      54
+              0.25     3      66
+               0.5     5      66
+              0.75     7      66
         """
         goal = Goal(epsilon, rho, within, confidence, rows, allow_weak)
         plan: Any = partial(
@@ -373,8 +373,8 @@ class Distributions(Runner[N]):
         >>> stays.dp.cdf("days", bins=[0, 4, 8, 40], epsilon=0.5)
         Release(cumulative distribution of days, 3 rows, ± 0.011 each, ε=0.5)
           bin_right  fraction      ±
-                  4     0.397  0.011
-                  8     0.799  0.011
+                  4     0.403  0.011
+                  8     0.806  0.011
                  40     1.000  0.011
         """
         goal = Goal(epsilon, rho, within, confidence, rows, allow_weak)
@@ -599,12 +599,12 @@ class GroupQuantiles(Grouped[N]):
         ... )
         >>> wards = stays.dp.group_by("ward", keys=["A", "B"])
         >>> wards.quantile("days", [0.25, 0.75], epsilon=1)
-        Release(quantiles of days by ward, 4 rows, rank ± 19 rows each, ε=1)
+        Release(quantiles of days by ward, 4 rows, rank ± 22 rows each, ε=1)
           ward  quantile  days  ± rows
-          A         0.25     3      19
-          A         0.75     7      19
-          B         0.25     2      19
-          B         0.75     2      19
+          A         0.25     3      22
+          A         0.75     7      22
+          B         0.25     2      22
+          B         0.75     2      22
         """
         goal = Goal(epsilon, rho, within, confidence, rows, allow_weak)
         plan: Any = partial(
