@@ -85,11 +85,19 @@ def largest_error(
     """
     if size <= WHOLE:
         points = np.arange(size, dtype=np.uint64)
+        errors = [prefix(points) - np.searchsorted(codes, points, side="right")]
     else:
-        edges = np.unique(np.concatenate([codes, breaks]))
-        before = edges[edges > 0] - np.uint64(1)
-        points = np.unique(np.concatenate([edges, before, [np.uint64(size - 1)]]))
-        points = points[points < size]
-    truth = np.searchsorted(codes, points, side="right")
-    errors = prefix(points) - truth
-    return float(max(errors.max(), 0) - min(errors.min(), 0))
+        first = np.flatnonzero(np.append(True, codes[1:] != codes[:-1]))
+        upto = np.append(first[1:], len(codes))
+        values = codes[first]
+        later = values > 0
+        edges = np.append(breaks, np.uint64(size))
+        points = np.concatenate([edges[edges < size], edges[edges > 0] - np.uint64(1)])
+        errors = [
+            prefix(values) - upto,
+            prefix(values[later] - np.uint64(1)) - first[later],
+            prefix(points) - np.searchsorted(codes, points, side="right"),
+        ]
+    most = max(float(each.max()) for each in errors)
+    least = min(float(each.min()) for each in errors)
+    return max(most, 0.0) - min(least, 0.0)
