@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from dpframe.privacy.book import Book
     from dpframe.privacy.loss import Amount
 
-__all__ = ["Plan", "budget"]
-
 _DELTA: Final = Fraction(1, 10**6)
 _LEAST: Final = Fraction(1, 10**6)
 _SHOWN: Final = 20
