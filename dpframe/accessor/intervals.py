@@ -121,7 +121,7 @@ class IntervalMethods(Runner[N]):
         >>> synth.quantile(0.5).value
         5
         >>> synth.to_native().schema
-        Schema({'days': Int64})
+        Schema([('days', Int64)])
         """
         plan = partial(
             synthetic_intervals,
