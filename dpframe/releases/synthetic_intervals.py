@@ -223,7 +223,11 @@ class SyntheticIntervals(Release[N]):
             At least 1. By default, in `to_native` and its siblings, the released number
             of rows.
         """
-        return self._made(checked_rows(n) or 1)[1]
+        number = checked_rows(n)
+        if number is None:
+            msg = "A sample needs a number of rows."
+            raise ParameterTypeError(msg, hint="use .to_native() for all of them.")
+        return self._made(number)[1]
 
     def evaluate(
         self,
