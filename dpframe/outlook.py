@@ -7,7 +7,7 @@ it for the smallest loss that is accurate enough.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -55,6 +55,26 @@ class ErrorLaw(Protocol):
     def cell(self, place: int) -> ErrorLaw:
         """Return the error of one cell."""
         ...
+
+
+@runtime_checkable
+class TwoSided(ErrorLaw, Protocol):
+    """An error that reaches further to one side than to the other."""
+
+    def sides(self, confidence: float, *, cells: int) -> tuple[Array, Array]:
+        """Return bounds on how far the truth may lie below a figure, and above it.
+
+        Shaped as `half_width`, which is the larger of the two.
+        """
+        ...
+
+
+def sides_of(error: ErrorLaw, confidence: float, *, cells: int) -> tuple[Array, Array]:
+    """Return how far the truth may lie below a figure, and above it."""
+    if isinstance(error, TwoSided):
+        return error.sides(confidence, cells=cells)
+    width = error.half_width(confidence, cells=cells)
+    return width, width
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -112,10 +112,10 @@ class Boxes:
            Methods, Chapter 3.
         """
         mass = self.values if self.rows else self._volumes()
-        running = np.concatenate([[0.0], np.cumsum(mass)])
-        ranks = (np.arange(number) + 0.5) * (running[-1] / max(number, 1))
+        running: Array = np.concatenate([[0.0], np.cumsum(mass)])
+        ranks: Array = (np.arange(number) + 0.5) * (running[-1] / max(number, 1))
         passed: Array = np.searchsorted(running, ranks, side="left")
-        places = np.clip(passed - 1, 0, len(mass) - 1)
+        places: Array = np.clip(passed - 1, 0, len(mass) - 1)
         starts = np.searchsorted(places, np.arange(len(mass)))
         turns: Array = np.arange(number) - starts[places]
         codes = np.zeros((number, len(self.grids)), dtype=np.uint64)

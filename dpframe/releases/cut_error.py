@@ -102,8 +102,9 @@ class CutError:
     ----------
     law : TreeError or StatedError
         Of the counts of whole cells.
-    spread : float
-        How far the answer may be off if a cut cell's rows all lie on one side.
+    below, above : float
+        How far the truth may lie below and above the answer, if a cut cell's rows all
+        lie on one side.
     scale : float
         What both are multiplied with: 1, or one over the number of rows.
     times : float
@@ -111,7 +112,8 @@ class CutError:
     """
 
     law: TreeError | StatedError
-    spread: float
+    below: float
+    above: float
     scale: float = 1.0
     times: float = 1.0
 
@@ -120,10 +122,14 @@ class CutError:
         """The law of the noise in each released count."""
         return self.law.noise
 
-    def half_width(self, confidence: float, *, cells: int) -> Array:
-        """Return the noise and the spread."""
+    def sides(self, confidence: float, *, cells: int) -> tuple[Array, Array]:
+        """Return the noise, and what cut cells add to either side."""
         width = self.times * self.law.half_width(confidence, cells=cells)
-        return (width + self.spread) * self.scale
+        return (width + self.below) * self.scale, (width + self.above) * self.scale
+
+    def half_width(self, confidence: float, *, cells: int) -> Array:
+        """Return the larger side."""
+        return np.maximum(*self.sides(confidence, cells=cells))
 
     def stddev(self) -> Array:
         """Return that of the noise alone."""
@@ -165,16 +171,20 @@ class BoxError:
     total: float = 0.0
 
     def half_width(self, confidence: float, *, cells: int) -> Array:
-        """Return a bound: what can be missed is shared by the sums that enter."""
+        """Return the larger side."""
+        return np.maximum(*self.sides(confidence, cells=cells))
+
+    def sides(self, confidence: float, *, cells: int) -> tuple[Array, Array]:
+        """Return bounds: what can be missed is shared by the sums that enter."""
         share = (1 - confidence) / cells / (4 if self.total else 2)
         unit = float(self.unit)
         inner, outer = (
             many_bound(self.noise, n, share) * unit if n else 0.0 for n in self.noises
         )
-        width = max(self.below + inner, self.above + outer, 0.0)
-        if self.total:
-            width += many_bound(self.noise, self.total, share) * unit
-        return np.array([width * self.scale])
+        rows = many_bound(self.noise, self.total, share) * unit if self.total else 0.0
+        below = max(self.below + inner, 0.0) + rows
+        above = max(self.above + outer, 0.0) + rows
+        return np.array([below * self.scale]), np.array([above * self.scale])
 
     def stddev(self) -> Array:
         """Return that of the noise in all cells touched."""

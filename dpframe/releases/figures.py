@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import polars as pl
 
+from dpframe.outlook import sides_of
 from dpframe.releases.noise_sums import sum_bound
 from dpframe.values import PER_SECOND, ColumnType, Kind
 
@@ -213,11 +214,12 @@ class Figures:
 
     def interval(self, confidence: float, *, joint: bool) -> tuple[Array, Array]:
         """Return lower and upper ends for each cell, on the number line, as floats."""
-        width = self.error.half_width(confidence, cells=self._cells(joint=joint))
+        cells = self._cells(joint=joint)
+        below, above = sides_of(self.error, confidence, cells=cells)
         least, most = self.range
         centre = np.clip(self.centre.astype(np.float64), least, most)
-        lower = np.clip(centre - width, least, most)
-        upper = np.clip(centre + width, least, most)
+        lower = np.clip(centre - below, least, most)
+        upper = np.clip(centre + above, least, most)
         if self.low_count is not None:
             lower = np.where(self.low_count, least, lower)
             upper = np.where(self.low_count, most, upper)

@@ -22,11 +22,6 @@ class Counted(NamedTuple):
     least: float
     most: float
 
-    @property
-    def spread(self) -> float:
-        """How far the count may be off if a cut cell's rows all lie on one side."""
-        return max(self.most - self.value, self.value - self.least)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Line:

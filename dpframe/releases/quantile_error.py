@@ -46,7 +46,11 @@ class QuantileError:
         return self.line.error.noise
 
     def half_width(self, confidence: float, *, cells: int) -> Array:
-        """Return how far the quantile may be, to the farther side."""
+        """Return the larger side."""
+        return np.maximum(*self.sides(confidence, cells=cells))
+
+    def sides(self, confidence: float, *, cells: int) -> tuple[Array, Array]:
+        """Return how far below and above the quantile may be."""
         line = self.line
         error = float(line.error.half_width(confidence, cells=cells)[0])
         goal = float(self.level) * line.rows
@@ -59,8 +63,9 @@ class QuantileError:
             high = int(line.starts[beyond]) - 1
         elif beyond == 0:  # even the first cell begins beyond it
             high = 0
-        here, ends = line.grid.point(self.code), (min(low, self.code), high)
-        return np.array([float(max(abs(line.grid.point(e) - here) for e in ends))])
+        low, high = min(low, self.code), max(high, self.code)
+        least, here, most = (line.grid.point(code) for code in (low, self.code, high))
+        return np.array([float(here - least)]), np.array([float(most - here)])
 
     def stddev(self) -> Array:
         """Return what the error is within in 68% of releases."""

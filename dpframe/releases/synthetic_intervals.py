@@ -447,7 +447,8 @@ class SyntheticIntervals(Release[N]):
         if isinstance(shape, Line):
             ((first, stop),) = ranges
             found = shape.counted(first, stop)
-            return found.value, CutError(law=shape.error, spread=found.spread)
+            below, above = found.value - found.least, found.most - found.value
+            return found.value, CutError(law=shape.error, below=below, above=above)
         return shape.counted(ranges)
 
     def _fraction(self, ranges: list[tuple[int, int]], title: str) -> ScalarRelease[N]:
