@@ -90,7 +90,7 @@ class EveryQuery(Compared):
     ----------
     first, last : array of uint64
         The least and the greatest code on each grid, both included: shape ``(queries,
-        grids)``. Where the first is greater, the box is empty.
+        grids)``. An empty box has a first code one above its last.
     answers : array of int64
         Shape ``(queries,)``.
     """

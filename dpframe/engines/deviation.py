@@ -76,7 +76,7 @@ def _of_intervals(codes: Array, running: Array, statistic: EveryQuery) -> int:
     first, last = statistic.first[:, 0], statistic.last[:, 0]
     starts = np.searchsorted(codes, first, side="left")
     stops = np.searchsorted(codes, last, side="right")
-    counts = np.where(first > last, 0, running[stops] - running[starts])
+    counts = running[stops] - running[starts]
     return int(np.abs(counts - statistic.answers).max())
 
 
@@ -87,7 +87,7 @@ def _of_boxes(codes: Array, weight: Array, statistic: EveryQuery) -> int:
     stops = np.searchsorted(axes[0], statistic.last[:, 0], side="right").tolist()
     largest = 0
     for query, answer in enumerate(statistic.answers.tolist()):
-        near = slice(starts[query], max(stops[query], starts[query]))
+        near = slice(starts[query], stops[query])
         inside = np.ones(near.stop - near.start, dtype=np.bool_)
         for axis in range(1, len(axes)):
             inside &= axes[axis][near] >= statistic.first[query, axis]

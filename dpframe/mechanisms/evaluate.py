@@ -198,13 +198,13 @@ def _counts(line: Line, first: Array, last: Array) -> Array:
     upper = np.where(
         last == np.uint64(line.grid.size - 1), line.rows, line.prefixes(ends)
     )
-    return np.where(first > last, 0.0, upper - line.prefixes(first))
+    return upper - line.prefixes(first)
 
 
 def _ends(
     ranges: Sequence[Sequence[tuple[int, int]]], sizes: Sequence[int]
 ) -> tuple[Array, Array]:
-    """Return the first and last codes of boxes; an empty one has them crossed."""
+    """Return the first and last codes of boxes; an empty one has 1 and 0."""
     first = np.zeros((len(ranges), len(sizes)), dtype=np.uint64)
     last = np.zeros_like(first)
     for place, query in enumerate(ranges):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 import polars as pl
@@ -252,7 +252,7 @@ def _whole(value: object, *, what: str, least: int, most: int) -> int:
     if not least <= value <= most:
         msg = f"{what} must be from {least} to {most}, not {value}."
         raise ParameterError(msg)
-    return int(value)
+    return int(cast("int", value))
 
 
 @dataclass(frozen=True, kw_only=True)

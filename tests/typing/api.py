@@ -165,6 +165,18 @@ plan = dpframe.plan.budget(
 assert_type(plan.epsilon, Fraction | None)
 assert_type(plan.at(delta=1e-6), dpframe.Loss)
 assert_type(plan.accountant(), str)
+needed = dpframe.plan.rows_needed("median", points=1000, alpha=0.01, epsilon=1)
+assert_type(needed, dpframe.plan.SampleSize)
+assert_type(needed.rows, int)
+assert_type(dpframe.plan.alpha_reached("count", rows=100, rho=0.1).alpha, float)
+synthetic = of_eager.dp.synthetic_intervals("age", epsilon=1)
+assert_type(
+    of_eager.dp.largest_error(synthetic, [(0, 20)], epsilon=1),
+    ScalarRelease[pl.DataFrame],
+)
+assert_type(
+    preview.largest_error(synthetic, epsilon=1).release(), ScalarRelease[pd.DataFrame]
+)
 
 # Mistakes that a checker finds: each line must be an error
 

@@ -58,6 +58,12 @@ FRAME: dict[str, tuple[tuple[str, ...], dict[str, Any], tuple[str, ...]]] = {
     ),
     "discover_keys": (("columns",), {}, LOSS),
     "group_by": ((), {"keys": None, "bins": None}, ()),
+    "synthetic_intervals": (
+        ("columns",),
+        {"step": None, "domain": None, "bounds": None, "method": "auto"},
+        LOSS,
+    ),
+    "largest_error": (("release", "queries"), {"queries": None}, LOSS),
     "mean_cov": (
         ("columns",),
         {"norm": "box", "method": "auto", "radius": None, "bounds": None},
@@ -86,6 +92,7 @@ CLASSES = [
     dpframe.ScalarRelease,
     dpframe.Table,
     dpframe.plan.Plan,
+    dpframe.plan.SampleSize,
     dpframe.TableRelease,
     PrivateNamespace,
 ]

@@ -21,7 +21,9 @@ from dpframe import (
     ParameterError,
     ParameterTypeError,
 )
+from dpframe.grid import EvenGrid
 from dpframe.mechanisms.evaluate import MOST_BOXES, Prefixes
+from dpframe.releases.line import Line
 from dpframe.testing import recording, seeded
 
 DAYS = [0, 0, 1, 3, 3, 3, 6, 7, 7, 2, 5, 5, 5, 5, 4, 7, 0, 6]
@@ -131,6 +133,35 @@ def test_all_intervals_are_tried_at_once(method: str) -> None:
     assert abs(listed - wanted) <= 1  # both ends rounded, or the answer
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_rows_far_apart_are_compared_on_both_of_their_sides(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    there, here = (
+        pl.DataFrame({"x": draw.choice(draw.integers(0, 100, 3), n)}) for n in (30, 25)
+    )
+    with recording(noiseless=True):  # what is wrong with it is that rows moved
+        private = attached(there, bounds={"x": (0, 99)})
+        release = private.dp.synthetic_intervals("x", epsilon=1)
+    moved = np.cumsum(
+        np.bincount(here["x"].to_numpy(), minlength=100)
+        - np.bincount(there["x"].to_numpy(), minlength=100)
+    )
+    wanted = max(moved.max(), 0) - min(moved.min(), 0)
+    assert exact(here, release)[0] == wanted
+
+
+def test_an_interval_between_two_points_holds_no_rows() -> None:
+    data = pl.DataFrame({"x": DAYS})
+    with recording(noiseless=True):
+        release = attached(data).dp.synthetic_intervals("x", domain=[0, 5], epsilon=1)
+        boxes = attached(rows()).dp.synthetic_intervals(
+            ["x", "y"], domain={"x": [0, 5]}, epsilon=1
+        )
+    assert answer(release, (2, 3)) == 0
+    assert exact(data, release, [(2, 3)])[0] == 0
+    assert exact(rows(), boxes, [{"x": (2, 3), "y": (0, 3)}])[0] == 0
+
+
 def test_the_ends_of_a_domain_of_2_to_the_64_are_tried() -> None:
     values = [0, 2**64 - 1, 2**64 - 1, 2**63, 17]
     data = pl.DataFrame({"x": pl.Series(values, dtype=pl.UInt64)})
@@ -141,8 +172,13 @@ def test_the_ends_of_a_domain_of_2_to_the_64_are_tried() -> None:
         )
     assert release.shape.grid.size == 2**64
     empty = data.clear()
-    for frame, wanted in ((data, 0), (empty, 5)):
-        assert exact(frame, release, bounds=bounds)[0] >= wanted
+    below = Prefixes(line=release.shape, weight=1)
+    ends = sorted({0, *values, *(value + 1 for value in values)} - {2**64})
+    answers = [*below(np.array(ends, np.uint64)).tolist(), below.total]
+    for frame in (data, empty):
+        counts = [sum(x < end for x in frame["x"].to_list()) for end in ends]
+        gaps = np.array([*counts, frame.height]) - answers
+        assert exact(frame, release, bounds=bounds)[0] == gaps.max() - gaps.min()
         pairs = [(None, None), (2**64 - 1, None), (0, 0)]
         found = max(
             abs(
@@ -157,6 +193,48 @@ def test_the_ends_of_a_domain_of_2_to_the_64_are_tried() -> None:
         )
         assert exact(frame, release, pairs, bounds=bounds)[0] == found
     assert exact(empty, release, bounds=bounds)[0] == 5
+
+
+def test_rows_of_a_unit_are_weighed_before_they_are_compared() -> None:
+    data, release = rows(), released()
+    options = {"privacy_unit": "u", "max_rows": 2}
+    sizes = np.bincount(data["u"].to_numpy())
+    weight = np.minimum(2**16 * 2 // np.maximum(sizes, 1), 2**16)[data["u"].to_numpy()]
+    wanted = max(
+        abs(int(weight[inside(data, pair)].sum()) - 2**16 * answer(release, pair))
+        for pair in PAIRS
+    )
+    assert wanted % 2**16
+    assert exact(data, release, PAIRS, **options)[0] == wanted
+    below = Prefixes(line=release.shape, weight=2**16)
+    codes = np.arange(9, dtype=np.uint64)
+    gaps = below(codes) - [int(weight[data["x"] < code].sum()) for code in range(9)]
+    assert exact(data, release, **options)[0] == gaps.max() - gaps.min()
+
+
+@pytest.mark.parametrize("weight", [1, 2**16])
+def test_answers_below_a_code_never_fall(weight: int) -> None:
+    draw = np.random.default_rng(8)
+    source = released().shape
+    for _ in range(200):
+        size = int(draw.integers(50, 2**40))
+        cells = int(draw.integers(1, 30))
+        starts = np.unique(np.append(draw.integers(0, size, cells), 0))
+        line = Line(
+            grid=EvenGrid(
+                column=source.grid.column, low=Fraction(0), step=Fraction(1), size=size
+            ),
+            starts=starts.astype(np.uint64),
+            below=np.append(0.0, np.cumsum(draw.exponential(9, len(starts)))),
+            raw=np.zeros(len(starts)),
+            error=source.error,
+        )
+        near = (starts[:, None] + np.arange(-2, 3)).ravel()
+        codes = np.unique([*near[(near >= 0) & (near < size)], *range(40), size])
+        answers = Prefixes(line=line, weight=weight)(codes.astype(np.uint64))
+        assert answers[0] == 0
+        assert (np.diff(answers) >= 0).all()
+        assert answers[-1] == Prefixes(line=line, weight=weight).total
 
 
 def test_a_perfect_release_is_off_by_nothing() -> None:
