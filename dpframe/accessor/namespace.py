@@ -12,8 +12,8 @@ from dpframe.accessor.intervals import IntervalMethods
 from dpframe.accessor.keys import KeyMethods
 from dpframe.accessor.models import Models
 from dpframe.accessor.numbers import Numbers
-from dpframe.accessor.quantiles import Distributions
-from dpframe.accessor.run import Previewer, previewed
+from dpframe.accessor.quantiles import Distributions, PreviewDistributions
+from dpframe.accessor.run import previewed
 from dpframe.accessor.tables import Tables
 from dpframe.errors import NotProvedAttributeError
 from dpframe.frame import PrivateFrame
@@ -61,7 +61,7 @@ class PreviewGroupBy(Grouped[N]):
     agg = previewed(GroupBy[Any].agg)
 
 
-class PreviewNamespace(Previewer[N]):
+class PreviewNamespace(PreviewDistributions[N]):
     """Previews of every release: cost, noise and error from public facts alone."""
 
     __slots__ = ()
@@ -72,9 +72,6 @@ class PreviewNamespace(Previewer[N]):
     mean = previewed(Numbers[Any].mean)
     var = previewed(Numbers[Any].var)
     std = previewed(Numbers[Any].std)
-    quantile = previewed(Distributions[Any].quantile)
-    median = previewed(Distributions[Any].median)
-    cdf = previewed(Distributions[Any].cdf)
     agg = previewed(Numbers[Any].agg)
     histogram = previewed(Tables[Any].histogram)
     value_counts = previewed(Tables[Any].value_counts)

@@ -6,12 +6,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from dpframe.accessor.grouped import Grouped
-from dpframe.accessor.run import Runner
+from dpframe.accessor.run import Previewer, Runner, previewed
 from dpframe.goal import Goal
 from dpframe.mechanisms.cdf import cdf
 from dpframe.mechanisms.quantiles import MEDIAN, quantile
 
 if TYPE_CHECKING:
+    from dpframe.preview import Preview
     from dpframe.privacy.loss import Amount
     from dpframe.releases.scalar import ScalarRelease
     from dpframe.releases.tabular import TableRelease
@@ -380,6 +381,54 @@ class Distributions(Runner[N]):
         goal = Goal(epsilon, rho, within, confidence, rows, allow_weak)
         plan = partial(cdf, self._frame, column=column, bins=bins, bounds=bounds)
         return self._run(plan, goal)
+
+
+class PreviewDistributions(Previewer[N]):
+    """Previews of how the values of a column are spread."""
+
+    __slots__ = ()
+
+    median = previewed(Distributions[Any].median)
+    cdf = previewed(Distributions[Any].cdf)
+
+    if TYPE_CHECKING:  # `previewed` sees one overload of a method
+
+        @overload
+        def quantile(
+            self,
+            column: str,
+            q: float = 0.5,
+            *,
+            bounds: Any = None,
+            step: Any = None,
+            epsilon: Amount | None = None,
+            rho: Amount | None = None,
+            within: float | None = None,
+            confidence: float = 0.95,
+            rows: int | None = None,
+            allow_weak: bool = False,
+        ) -> Preview[ScalarRelease[N]]: ...
+        @overload
+        def quantile(
+            self,
+            column: str,
+            q: list[float] | tuple[float, ...],
+            *,
+            bounds: Any = None,
+            step: Any = None,
+            epsilon: Amount | None = None,
+            rho: Amount | None = None,
+            within: float | None = None,
+            confidence: float = 0.95,
+            rows: int | None = None,
+            allow_weak: bool = False,
+        ) -> Preview[TableRelease[N]]: ...
+        def quantile(self, *args: Any, **options: Any) -> Any:
+            """Preview one quantile, or several."""
+            ...
+
+    else:
+        quantile = previewed(Distributions[Any].quantile)
 
 
 class GroupQuantiles(Grouped[N]):

@@ -92,6 +92,10 @@ assert_type(of_pandas.dp.sum("age", epsilon=1), ScalarRelease[pd.DataFrame])
 assert_type(of_pandas.dp.mean("age", within=2, rows=9), ScalarRelease[pd.DataFrame])
 assert_type(of_lazy.dp.var("age", rho=1), ScalarRelease[pl.DataFrame])
 assert_type(of_lazy.dp.std("age", epsilon=1), ScalarRelease[pl.DataFrame])
+assert_type(of_lazy.dp.median("age", epsilon=1), ScalarRelease[pl.DataFrame])
+assert_type(of_lazy.dp.quantile("age", 0.9, within=20), ScalarRelease[pl.DataFrame])
+assert_type(of_lazy.dp.quantile("age", [0.1, 0.9], rho=1), TableRelease[pl.DataFrame])
+assert_type(of_pandas.dp.cdf("age", bins=3, epsilon=1), TableRelease[pd.DataFrame])
 assert_type(of_lazy.dp.agg(n="count", epsilon=1), TableRelease[pl.DataFrame])
 
 assert_type(of_lazy.dp.histogram("age", bins=3, epsilon=1), TableRelease[pl.DataFrame])
@@ -112,6 +116,8 @@ groups = of_pandas.dp.group_by("state")
 assert_type(groups.count(epsilon=1), TableRelease[pd.DataFrame])
 assert_type(groups.sum("age", epsilon=1), TableRelease[pd.DataFrame])
 assert_type(groups.mean("age", epsilon=1), TableRelease[pd.DataFrame])
+assert_type(groups.median("age", epsilon=1), TableRelease[pd.DataFrame])
+assert_type(groups.quantile("age", [0.1, 0.9], epsilon=1), TableRelease[pd.DataFrame])
 assert_type(groups.agg(n="count", epsilon=1), TableRelease[pd.DataFrame])
 
 # What comes out of them
@@ -139,6 +145,11 @@ def save(path: Path) -> None:
 
 preview = of_pandas.dp.preview
 assert_type(preview.count(epsilon=1), Preview[ScalarRelease[pd.DataFrame]])
+assert_type(preview.median("age", within=5), Preview[ScalarRelease[pd.DataFrame]])
+assert_type(preview.quantile("age", epsilon=1), Preview[ScalarRelease[pd.DataFrame]])
+assert_type(
+    preview.quantile("age", [0.1, 0.9], epsilon=1), Preview[TableRelease[pd.DataFrame]]
+)
 assert_type(preview.count(epsilon=1).release(), ScalarRelease[pd.DataFrame])
 assert_type(
     of_lazy.dp.preview.histogram("age", bins=3, within=5),
