@@ -585,10 +585,11 @@ class GroupBy(GroupQuantiles[N]):
         Privacy
         -------
         ε-DP per privacy unit, add-or-remove-one. Costs `epsilon`. A row lies in one
-        group, so one loss pays for all groups. The columns share the loss equally;
-        statistics of one column that need the same sums share those. Each part has the
-        sensitivity of the release of its name, at its share. The noise is discrete
-        Laplace.
+        group, so one loss pays for all groups. The columns share the loss equally, and
+        the quantiles of a column count as one more; statistics of one column that need
+        the same sums share those. Each part has the sensitivity of the release of its
+        name, at its share. The noise is discrete Laplace; quantiles are found as by
+        `.dp.quantile`.
 
         With a ρ it is ρ-zCDP: the noise is discrete Gaussian of standard deviation
         ``sensitivity / sqrt(2 * rho)``, with ``sqrt(max_groups)`` in place of

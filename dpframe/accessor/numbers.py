@@ -617,9 +617,10 @@ class Numbers(Runner[N]):
         Privacy
         -------
         ε-DP per privacy unit, add-or-remove-one. Costs `epsilon`. The columns share the
-        loss equally; statistics of one column that need the same sums share those. Each
-        part has the sensitivity of the release of its name, at its share. The noise is
-        discrete Laplace.
+        loss equally, and the quantiles of a column count as one more; statistics of one
+        column that need the same sums share those. Each part has the sensitivity of the
+        release of its name, at its share. The noise is discrete Laplace; quantiles are
+        found as by `.dp.quantile`.
 
         With a ρ it is ρ-zCDP: the noise is discrete Gaussian of standard deviation
         ``sensitivity / sqrt(2 * rho)``, and 95% of it is within 1.96 of these.

@@ -214,6 +214,21 @@ KINDS = [
         scales=(2 * FULL,),
     ),
     Kind(
+        name="cdf",
+        ask=lambda dp: dp.cdf("y", bins=300, epsilon=1),
+        rows=HIGH,
+        scales=(2 * 2 * FULL,),  # a row is in a node of two levels
+        squares=(2 * (2 * FULL) ** 2,),
+    ),
+    Kind(
+        name="deciles off a tree",
+        ask=lambda dp: dp.quantile(
+            "x", [k / 10 for k in range(1, 10)], step=1, epsilon=1
+        ),
+        rows=HIGH,
+        scales=(2 * FULL,),
+    ),
+    Kind(
         name="sum by group",
         ask=lambda dp: dp.group_by("k").sum("x", epsilon=1),
         rows=HIGH,
