@@ -240,7 +240,7 @@ def test_a_search_with_rows_enough_keeps_its_theorem() -> None:
         )
         largest = errors.max() - errors.min()
         wide += bool(largest <= made.accuracy(CONFIDENCE))
-        narrow += bool(largest <= made.accuracy(CONFIDENCE) / 100)
+        narrow += bool(largest <= made.accuracy(CONFIDENCE) / 1000)
         assert made.accuracy(0.99) == np.inf
     assert covers(wide, number, CONFIDENCE)
     assert not covers(narrow, number, CONFIDENCE)
