@@ -7,6 +7,7 @@ instead, which answers all of them for one price.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
@@ -51,6 +52,8 @@ _FEW: Final = 3
 
 _MOST_LEAVES: Final = 1 << 22
 """A tree of more points, in all cells together, takes too long to draw."""
+
+_ANY: Final = math.ulp(0.0)
 
 MEDIAN: Final = Fraction(1, 2)
 
@@ -272,12 +275,13 @@ class Quantiles:
     def _read(self, cumulative: Array) -> Array:
         """Return the first point at which each level's share of the total is reached.
 
-        Points evenly spread where nothing was counted.
+        At the level 0 the first that has any; evenly spread points where nothing was
+        counted.
         """
         levels = np.array([float(level) for level in self.levels])
         if cumulative[-1] <= 0:
             return np.floor(levels * (self.grid.size - 1))
-        wanted = levels * float(cumulative[-1])
+        wanted = np.maximum(levels * float(cumulative[-1]), _ANY)
         return np.array(cumulative.searchsorted(wanted), dtype=np.int64)
 
 

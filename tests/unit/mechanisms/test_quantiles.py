@@ -131,6 +131,8 @@ def test_without_noise_a_tree_gives_the_leftmost_point_that_reaches_the_share() 
         found = frame.dp.quantile("x", DECILES, epsilon=1).value
         groups = frame.dp.group_by("g", keys=["a", "b", "c"])
         by_group = groups.quantile("x", DECILES, epsilon=1).to_dict()["x"]
+        ends = frame.dp.quantile("x", [0, *DECILES, 1], epsilon=1).value
+    assert [ends[0], ends[-1]] == [10, 40]
     assert found == [10, 10, 20, 20, 20, 20, 30, 30, 40]
     assert by_group[:9] == [10, 10, 20, 20, 20, 30, 30, 40, 40]
     assert by_group[9:18] == [20] * 9
