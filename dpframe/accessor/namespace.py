@@ -162,6 +162,7 @@ _HINTS = {
     ),
     "attach": "the frame is attached already; .dp.detach() gives it back.",
     "groupby": "write .dp.group_by(column, keys=[...]).",
+    "percentile": "write .dp.quantile(column, 0.95, epsilon=...).",
     "average": "write .dp.mean(column, epsilon=...).",
     "len": "write .dp.count(epsilon=...).",
     "size": "write .dp.count(epsilon=...).",

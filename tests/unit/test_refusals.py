@@ -115,7 +115,16 @@ POLARS: dict[str, tuple[Call, str, Call]] = {
     ),
     "sum": (lambda p: p.sum(), ".dp.sum(", lambda p: p.dp.sum("age", epsilon=1)),
     "max": (lambda p: p.max(), ".dp.histogram(", histogram),
-    "median": (lambda p: p.median(), ".dp.histogram(", histogram),
+    "median": (
+        lambda p: p.median(),
+        ".dp.median(",
+        lambda p: p.dp.median("age", epsilon=1),
+    ),
+    "quantile": (
+        lambda p: p.quantile(0.9),
+        ".dp.quantile(",
+        lambda p: p.dp.quantile("age", 0.9, epsilon=1),
+    ),
     "n_unique": (
         lambda p: p.n_unique(),
         ".dp.n_unique(",

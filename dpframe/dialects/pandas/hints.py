@@ -49,7 +49,9 @@ HINTS: Final[dict[str, str]] = {
         verb: f"release it: .dp.{verb}(column, ...)."
         for verb in ("mean", "sum", "std", "var", "count")
     },
-    **dict.fromkeys(("median", "quantile", "min", "max"), _SPREAD),
+    "median": "write .dp.median(column, epsilon=...).",
+    "quantile": "write .dp.quantile(column, 0.9, epsilon=...).",
+    **dict.fromkeys(("min", "max"), _SPREAD),
     **dict.fromkeys(("mode", "idxmin", "idxmax", "boxplot"), _SPREAD),
     **dict.fromkeys(
         ("skew", "kurt", "kurtosis", "sem", "prod", "product", "all", "any"),

@@ -28,7 +28,9 @@ def _each(names: str, hint: str) -> dict[str, str]:
 
 _HINTS: Final[dict[str, str]] = {
     **_each("sum mean std var", _FIGURES),
-    **_each("median quantile min max", _SPREAD),
+    "median": "write .dp.median(column, epsilon=...).",
+    "quantile": "write .dp.quantile(column, 0.9, epsilon=...).",
+    **_each("min max", _SPREAD),
     **_each("head tail limit first last slice glimpse show item row rows", _LOOK),
     **_each("iter_rows iter_slices iter_columns", _LOOK),
     **_each("height shape count len null_count is_empty", _COUNT),
