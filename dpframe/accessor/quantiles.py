@@ -124,7 +124,8 @@ class Distributions(Runner[N]):
         --------
         The error is one of ranks, in rows, not of values: with L rows below the point
         and R above, of n rows, ``max(L - q * n, R - (1 - q) * n)`` is at most
-        ``scale * ln(20 * points)`` in 95% of releases, for a grid of so many points.
+        ``scale * ln(20 * points * levels)`` in 95% of releases, for a grid of so many
+        points; off a tree, the largest error of any interval of the grid.
         How far that is in values depends on the data, so `.interval()` is the whole
         range. Values are rounded to the grid and clipped to the bounds first; that bias
         comes on top.

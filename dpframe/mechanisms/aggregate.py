@@ -13,10 +13,15 @@ from dpframe.mechanisms.cells import ONE_CELL, Cells
 from dpframe.mechanisms.counts import Count
 from dpframe.mechanisms.inputs import chosen, mapping_of
 from dpframe.mechanisms.moments import Bernstein, Moment
-from dpframe.mechanisms.quantiles import MEDIAN, Quantile, Quantiles, level_of
+from dpframe.mechanisms.quantiles import (
+    MEDIAN,
+    Quantile,
+    Quantiles,
+    level_of,
+    level_text,
+)
 from dpframe.mechanisms.sums import Sum
 from dpframe.mechanisms.tables import axis_names, table_query
-from dpframe.privacy.loss import decimal_text
 from dpframe.table import enumeration
 
 if TYPE_CHECKING:
@@ -45,7 +50,7 @@ class Asked(NamedTuple):
     def __str__(self) -> str:
         level = ""
         if self.kind == QUANTILE and self.level is not None:
-            level = f", {decimal_text(self.level)}"
+            level = f", {level_text(self.level)}"
         return f"{self.kind}({self.column or ''}{level})"
 
 

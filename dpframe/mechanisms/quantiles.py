@@ -27,7 +27,7 @@ from dpframe.mechanisms.tables import axis_names, table_query
 from dpframe.nested import Nested, fanouts, unstacked
 from dpframe.ordering import Ordering
 from dpframe.outlook import Outlook
-from dpframe.privacy.loss import Loss, decimal_text, exact_rational
+from dpframe.privacy.loss import Loss, exact_rational
 from dpframe.query import Part, Query, Search
 from dpframe.releases.figures import INT64, PRINTED, RANK, Figures
 from dpframe.releases.quantiles import QuantilesRelease
@@ -71,6 +71,12 @@ def level_of(q: object) -> Fraction:
         msg = f"q must be from 0 to 1, not {float(level):g}."
         raise ParameterError(msg, hint="write 0.95 for the 95th percentile.")
     return level
+
+
+def level_text(level: Fraction) -> str:
+    """Return a level as its decimal, or as a fraction where that has no short one."""
+    decimal = f"{float(level):g}"
+    return decimal if Fraction(decimal) == level else str(level)
 
 
 def levels_of(q: object) -> tuple[Fraction, ...]:
@@ -146,7 +152,7 @@ class Quantiles:
         """Public parameters, as text."""
         ends = (self.grid.column.value(Fraction(x)) for x in self._ends)
         return {
-            "q": ", ".join(decimal_text(level) for level in self.levels),
+            "q": ", ".join(map(level_text, self.levels)),
             "grid": f"{self.grid.size} points from {' to '.join(map(str, ends))}",
         }
 
@@ -358,7 +364,7 @@ def quantile(
             title=f"quantiles of {among.name}{by}",
         )
     (level,) = levels
-    what = "median" if level == MEDIAN else f"{decimal_text(level)} quantile"
+    what = "median" if level == MEDIAN else f"{level_text(level)} quantile"
     statistic = Quantile(among=among, level=level)
     title = f"{what} of {among.name}{by}"
     if not names:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
+_SUREST: Final = math.nextafter(1.0, 0.0)
+
 _ONE_SIGMA: Final = 0.6827
 """How often a normal error is within its standard deviation."""
 
@@ -120,7 +122,7 @@ class TreeRankError:
     def half_width(self, confidence: float, *, cells: int) -> Array:
         """Return the bound, its miss shared equally among the trees."""
         trees = -(-cells // self.listed)
-        sure = 1 - (1 - confidence) / trees
+        sure = min(1 - (1 - confidence) / trees, _SUREST)
         steps = interval_quantile(self.size, self.noise, confidence=sure)
         return np.array([steps * float(self.unit)])
 

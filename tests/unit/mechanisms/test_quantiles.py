@@ -105,6 +105,27 @@ def test_no_number_of_rows_fails(rows: int) -> None:
             assert all(0 <= value <= 100 for value in found)
 
 
+def test_a_million_rows_do_not_fail_however_they_lie() -> None:
+    rows = np.arange(10**6)
+    for values in (np.full(10**6, 7), rows % 2 * 100, rows % 101):
+        frame = attached({"x": values})
+        assert frame.dp.median("x", epsilon=1).accuracy() < 10
+    assert 48 <= frame.dp.median("x", epsilon=1).value <= 52
+
+
+def test_the_order_of_the_rows_is_not_seen() -> None:
+    frame = pl.DataFrame(ROWS)
+    with recording() as recorder:
+        for rows in (frame, frame.reverse(), frame.sample(fraction=1, shuffle=True)):
+            private = attached(rows, privacy_unit="u", max_rows=2)
+            private.dp.group_by("g", keys=["a", "b"]).median("x", epsilon=1)
+    one, *others = (record.searches[0].exact for record in recorder.records)
+    for other in others:
+        for mine, theirs in zip(one, other, strict=True):
+            assert np.array_equal(mine.codes, theirs.codes)
+            assert np.array_equal(mine.running, theirs.running)
+
+
 # The exact answer, without noise
 
 
@@ -147,6 +168,9 @@ def test_a_level_is_read_as_its_shortest_decimal() -> None:
         (part,) = preview.query.parts
         assert isinstance(part, Search)
         assert preview.noise.scale == pytest.approx(2 * 0.95)
+    third = frame.dp.preview.quantile("x", Fraction(1, 3), epsilon=1)
+    assert third.query.parameters["q"] == "1/3"
+    assert "1/3 quantile of x" in repr(third)
 
 
 def test_ones_own_decimals_dates_and_instants_come_back(host: Host) -> None:
