@@ -96,6 +96,9 @@ class Outlook:
         the error of one cell; None where the guess is needed.
     unit : str
         What the error is counted in, where that is not the answer's own unit.
+    law : str
+        What papers call the noise, where its error is known only when it is released:
+        it follows from cells that are found on the way.
     """
 
     title: str
@@ -104,6 +107,7 @@ class Outlook:
     schema: Mapping[str, pl.DataType] = field(default_factory=dict[str, Any])
     error: Callable[[int | None], ErrorLaw | None]
     unit: str = ""
+    law: str = ""
 
     def known_error(self, rows: int | None) -> ErrorLaw:
         """Return the error of one cell.
@@ -111,9 +115,13 @@ class Outlook:
         Raises
         ------
         ParameterError
-            If it depends on the number of rows and no guess is given.
+            If it depends on the number of rows and no guess is given, or on what is
+            released.
         """
         error = self.error(rows)
+        if error is None and self.law:
+            msg = "This error follows from what is released."
+            raise ParameterError(msg, hint="release it: its answers state their own.")
         if error is None:
             msg = "This error depends on the number of rows, which is private."
             raise ParameterError(msg, hint="pass a public guess as rows=.")

@@ -160,9 +160,10 @@ class Preview(Generic[R]):
     def _law(self) -> list[str]:
         """Return the name of the noise where the budget has more than pure noise."""
         error = self.query.outlook.error(self.rows or _MANY)
-        if error is None or self.frame.private_state.accountant.lanes == ("epsilon",):
+        name = self.query.outlook.law if error is None else error.noise.name
+        if not name or self.frame.private_state.accountant.lanes == ("epsilon",):
             return []
-        return [error.noise.name]
+        return [name]
 
     def _shares(self, room: Loss) -> list[str]:
         """Return what it takes of what is left."""

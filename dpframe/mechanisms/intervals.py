@@ -302,6 +302,7 @@ def _query(
 ) -> Query[SyntheticIntervals[Any]]:
     names = tuple(grid.column.name for grid in grids)
     points = " × ".join(str(grid.size) for grid in grids)
+    noise = Block.independent(loss).noise(row_contribution(frame))
     return Query(
         frame=frame,
         mechanism=_RELEASE,
@@ -315,6 +316,7 @@ def _query(
             schema={grid.column.name: grid.column.dtype for grid in grids},
             error=lambda _: error,
             unit=" rows of any interval",
+            law="" if error else noise.name,
         ),
         finish=finish,
     )

@@ -84,11 +84,33 @@ LOSSES: Final[dict[str, Call]] = {
     "group_by agg": lambda dp, **loss: dp.group_by("state").agg(
         n="count", spread=("age", "std"), **loss
     ),
+    "intervals": lambda dp, **loss: dp.synthetic_intervals("days", **loss),
+    "intervals of a partition": lambda dp, **loss: dp.synthetic_intervals(
+        "days", method="privtree", **loss
+    ),
+    "intervals of a search": lambda dp, **loss: dp.synthetic_intervals(
+        "day",
+        bounds=(DATA["day"][0], DATA["day"][3]),
+        step=dt.timedelta(days=1),
+        method="binary_search",
+        **loss,
+    ),
+    "boxes": lambda dp, **loss: dp.synthetic_intervals(
+        ["age", "days"], step={"age": 5}, **loss
+    ),
+    "boxes of a partition": lambda dp, **loss: dp.synthetic_intervals(
+        ["age", "days"], step={"age": 5}, method="privtree", **loss
+    ),
     "group_by agg of quantiles": lambda dp, **loss: dp.group_by("state").agg(
         n="count", middle=("days", "median"), **loss
     ),
 }
 """Releases that take a loss: all of them."""
+
+SYNTHETIC: Final = frozenset(
+    name for name in LOSSES if name.startswith(("intervals", "boxes"))
+)
+"""Releases of synthetic rows: as many as there are by a noisy count, without errors."""
 
 CHOSEN: Final = frozenset(
     name

@@ -235,6 +235,22 @@ KINDS = [
         scales=(2 * FULL * TOP,),
     ),
     Kind(
+        name="intervals",  # 401 points: two levels, and both rows in one node of each
+        ask=lambda dp: dp.synthetic_intervals("x", step=0.01, epsilon=1),
+        rows=HIGH,
+        scales=(2 * 2 * FULL,),
+        squares=(2 * (2 * FULL) ** 2,),
+    ),
+    Kind(
+        name="boxes",  # 41 x 41 points: two levels
+        ask=lambda dp: dp.synthetic_intervals(
+            ["x", "y"], step={"x": 0.1, "y": 0.025}, epsilon=1
+        ),
+        rows=HIGH,
+        scales=(2 * 2 * FULL,),
+        squares=(2 * (2 * FULL) ** 2,),
+    ),
+    Kind(
         name="mean by group",
         ask=lambda dp: dp.group_by("k").mean("x", epsilon=1),
         rows=LOW,

@@ -390,3 +390,37 @@ def test_a_binary_search_asks_no_more_counts_than_it_pays_for(
         Fraction(9, 10) / IntervalSearch(size=16, alpha=0.5).probes
     }
     assert sum(losses) <= 1
+
+
+@pytest.mark.parametrize(
+    ("budget", "loss", "law"),
+    [
+        ({"rho": 10}, {"rho": 1}, "discrete Gaussian, "),
+        ({"rho": 10}, {"epsilon": 1}, "discrete Gaussian, "),
+        ({"epsilon": 10, "delta": 1e-6}, {"epsilon": 1}, "discrete Laplace, "),
+        ({"epsilon": 10}, {"epsilon": 1}, ""),
+    ],
+)
+@every_way
+def test_a_preview_names_the_noise_and_says_where_the_error_is_found(  # noqa: PLR0917
+    columns: Any,
+    method: str,
+    declared: dict[str, Any],
+    budget: dict[str, Any],
+    loss: dict[str, Any],
+    law: str,
+) -> None:
+    frame = private(budget=dpframe.Accountant(**budget))
+    preview = frame.dp.preview.synthetic_intervals(
+        columns, method=method, **declared, **loss
+    )
+    shown = repr(preview).partition(f"points, {method}, ")[2]
+    if method == "tree":
+        assert "rows of any interval" in shown
+        shown = shown.partition("interval, ")[2]
+    else:
+        for ask in (preview.accuracy, lambda: preview.noise):
+            with pytest.raises(ParameterError, match="what is released"):
+                ask()
+    assert shown.startswith(law)
+    assert shown.removeprefix(law)[0] in "ερ"
