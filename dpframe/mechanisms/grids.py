@@ -131,7 +131,8 @@ def _even(ctype: ColumnType, bounds: Bounds, step: object) -> EvenGrid:
     if not 1 < size <= MOST_POINTS:
         few = size <= 1
         fault = "fewer than 2" if few else f"{size}"
-        msg = f"step={step} leaves {fault} points between {bounds}."
+        given = "The default step" if step is None else f"step={step}"
+        msg = f"{given} leaves {fault} points between {bounds}."
         hint = "pass a smaller step." if few else "pass a larger one: at most 2**64."
         raise ParameterError(msg, hint=hint)
     return EvenGrid(column=ctype, low=low, step=length, size=size)
