@@ -143,7 +143,7 @@ def test_no_unit_moves_a_tree_or_an_order_further_than_claimed(
             found: list[tuple[int, int]] = list(whole.distance(less))
             for mine, theirs in zip(whole.parts, less.parts, strict=True):
                 assert mine.statistic == theirs.statistic
-                    for here, there in zip(mine.blocks, theirs.blocks, strict=True):
+                for here, there in zip(mine.blocks, theirs.blocks, strict=True):
                     assert (here.law == GAUSSIAN) == gaussian
                     assert here.scale == there.scale
                     assert here.sensitivity == there.sensitivity
