@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import ROUND_FLOOR
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
@@ -74,10 +75,9 @@ class SampleSize:
         return self.cost.epsilon
 
     def __repr__(self) -> str:
-        percent, error = (
-            decimal_text(exact_amount(number, what="share"))
-            for number in (100 * self.confidence, self.alpha)
-        )
+        chance = exact_amount(self.confidence, what="confidence")
+        percent = decimal_text(100 * chance, ROUND_FLOOR)  # never more than it is
+        error = decimal_text(exact_amount(self.alpha, what="alpha"))
         rows = f"{self.rows} row{'s'[: self.rows - 1]}"
         kept = f"errs by at most {error} {self.unit}, in {percent}% of releases"
         lines = [f"{rows}: {self.release} at {self.cost} {kept}."]
@@ -133,8 +133,9 @@ def rows_needed(
 
     Accuracy
     --------
-    It is the error that the release states of itself: with that many rows, its
-    ``.accuracy(confidence, joint=True)`` is at most `alpha` of them.
+    It is the error that the release states of itself in `.accuracy(confidence,
+    joint=True)`. A mean and a cdf divide by the noisy number of rows: what they state
+    is then a little more in some releases, and less in others.
 
     Raises
     ------
@@ -351,7 +352,8 @@ def _necessary(points: int | None, setting: Setting, alpha: float) -> int | None
     Let n rows all be at one of N points. An error below half of them tells which one,
     with a chance of p. Any two such data sets are 2n rows apart, so on one of them each
     of the N events has a chance of at least ``p * exp(-2 n epsilon)``, and together
-    they have no more than 1 [1]_. A unit of m rows takes that many at a time.
+    they have no more than 1 [1]_. A unit of m rows takes that many at a time: so many
+    units are needed, all of them but one with m rows.
 
     References
     ----------
@@ -362,4 +364,5 @@ def _necessary(points: int | None, setting: Setting, alpha: float) -> int | None
     if points is None or epsilon is None or alpha >= _HALF:
         return None
     folds = math.log(points) + math.log(setting.confidence)
-    return max(math.ceil(setting.max_rows * folds / (2 * float(epsilon))), 0)
+    units = math.ceil(folds / (2 * float(epsilon)))
+    return setting.max_rows * (units - 1) + 1 if units > 0 else 0

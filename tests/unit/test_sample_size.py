@@ -164,7 +164,7 @@ def test_no_release_of_intervals_needs_fewer_rows_than_the_lower_bound() -> None
         epsilon=0.01,
         max_rows=4,
     )
-    assert four.necessary == 8734  # 4 times 2183.4
+    assert four.necessary == 8733  # 2183 units of 4 rows are too few, and one row more
     options: dict[str, Any] = {"points": 2**10, "alpha": 0.01}
     assert rows_needed("synthetic_intervals", rho=1, **options).necessary is None
     assert rows_needed("count", alpha=0.01, epsilon=1).necessary is None
@@ -188,6 +188,14 @@ def test_a_plan_prints_as_a_sentence_and_is_a_number() -> None:
     many = rows_needed("synthetic_intervals", points=2**20, alpha=0.1, epsilon=1)
     assert "privtree" in repr(many)
     assert repr(rows_needed("count", alpha=0.9, epsilon=50)).startswith("1 row: count")
+
+
+def test_a_plan_never_prints_more_confidence_than_it_has() -> None:
+    plan = rows_needed("count", alpha=0.1, confidence=0.999999999, epsilon=1)
+    assert "in 99.9999% of releases." in repr(plan)
+    assert "in 57% of" in repr(
+        rows_needed("count", alpha=0.1, confidence=0.57, epsilon=1)
+    )
 
 
 def test_planning_reads_and_spends_nothing_and_is_found_lazily() -> None:
