@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -48,3 +49,37 @@ def test_the_last_cell_is_cut_in_proportion() -> None:
     one = line([0, 6], [0.0, 6.0, 10.0], 10)
     codes = np.array([0, 3, 6, 8, 10], dtype=np.uint64)
     assert one.prefixes(codes).tolist() == [0.0, 3.0, 6.0, 8.0, 10.0]
+
+
+@pytest.mark.parametrize("size", [10, 2**53 + 1, 2**63, 2**64])
+def test_ranks_lie_at_the_points_that_reach_them(size: int) -> None:
+    one = line([0, size // 2], [0.0, 40.0, 80.0], size)
+    ranks = np.array([0.0, 4.0, 20.0, 40.0, 60.0, 80.0, 99.0])
+    codes = one.codes_at(ranks).tolist()
+    half = size // 2
+    assert codes[0] == 0
+    assert codes[3] == half - 1
+    assert codes[5] == codes[6] == size - 1
+    for code, share in ((codes[1], 0.1), (codes[2], 0.5)):
+        assert abs(code + 1 - share * half) <= max(1, half * 2.0**-50)
+    assert abs(codes[4] + 1 - half - (size - half) / 2) <= max(1, half * 2.0**-50)
+
+
+def test_ranks_pass_over_cells_without_rows() -> None:
+    one = line([0, 2, 4, 6], [0.0, 0.0, 8.0, 8.0, 16.0], 8)
+    ranks = np.array([1.0, 4.0, 4.5, 8.0, 8.5, 12.0, 16.0])
+    assert one.codes_at(ranks).tolist() == [2, 2, 3, 3, 6, 6, 7]
+    assert one.codes(16).tolist() == [*[2] * 4, *[3] * 4, *[6] * 4, *[7] * 4]
+
+
+def test_rows_of_a_cut_cell_may_lie_on_either_side() -> None:
+    one = replace(line([0, 10, 11], [0.0, 100.0, 130.0, 130.0], 20), cut=True)
+    assert one.counted(0, 5) == (50.0, 0.0, 100.0)
+    assert one.counted(0, 10) == (100.0, 100.0, 100.0)
+    assert one.counted(5, 11) == (80.0, 30.0, 130.0)
+    assert one.counted(2, 4) == (20.0, 0.0, 100.0)
+    assert one.counted(3, 3) == (0.0, 0.0, 0.0)
+    assert one.widest_cuts == 100.0
+    held = replace(one, cut=False)
+    assert held.counted(0, 5) == (50.0, 50.0, 50.0)
+    assert held.widest_cuts == 0.0
