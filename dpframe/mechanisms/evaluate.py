@@ -14,6 +14,7 @@ from dpframe.deviation import EveryInterval, EveryQuery
 from dpframe.errors import ParameterError, ParameterTypeError
 from dpframe.grid import EvenGrid
 from dpframe.mechanisms.counts import count_figures
+from dpframe.mechanisms.grids import WIDEST_NUMBER
 from dpframe.mechanisms.inputs import row_contribution
 from dpframe.outlook import Outlook
 from dpframe.query import Block, Part, Query
@@ -234,18 +235,19 @@ def _on(frame: PrivateFrame, grid: Grid) -> Grid:
         msg = f"Column {old.name!r} is {new.dtype}, and the release is of {old.dtype}."
         raise ParameterTypeError(msg, hint="cast it in a step first.")
     factor = _ticks(new) / _ticks(old)
-    found: Grid
     if isinstance(grid, EvenGrid):
-        low, step = grid.low * factor, grid.step * factor
-        found = replace(grid, column=new, low=low, step=step)
-        numbers = (low, step)
+        numbers = tuple(n * factor for n in (grid.low, grid.step, grid.high))
     else:
         numbers = tuple(point * factor for point in grid.points)
-        found = replace(grid, column=new, points=numbers)
     if new.is_whole and any(number.denominator != 1 for number in numbers):
         msg = f"Column {old.name!r} is {new.dtype}, which lacks points of the release."
         raise ParameterTypeError(msg, hint=f"cast it to {old.dtype} in a step first.")
-    return found
+    if new.is_whole and max(map(abs, numbers)) >= WIDEST_NUMBER:
+        msg = f"The release has points too far out to be counted in {new.dtype}."
+        raise ParameterTypeError(msg, hint=f"cast it to {old.dtype} in a step first.")
+    if isinstance(grid, EvenGrid):
+        return replace(grid, column=new, low=numbers[0], step=numbers[1])
+    return replace(grid, column=new, points=numbers)
 
 
 def _ticks(column: ColumnType) -> Fraction:

@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 _FINE: Final = 1 << 20
 """Steps across the bounds of a float column whose step is not given."""
 
-_WIDEST: Final = 1 << 127
+WIDEST_NUMBER: Final = 1 << 127
+"""Whole numbers from here on are beyond 128 signed bits."""
 
 
 def grid_of(
@@ -104,6 +105,35 @@ def grid_of(
         raise BoundsRequiredError(msg, hint=hint)
     ctype = declared_type(ctype, (found.low, found.high))
     return _even(ctype, found, step)
+
+
+def check_held(grid: Grid, column: ColumnType) -> None:
+    """Refuse points that a released column cannot hold.
+
+    A column may be declared to reach further than its dtype does. Points that are drawn
+    out there could not be handed out, after they were paid for.
+
+    Parameters
+    ----------
+    grid : Grid
+    column : ColumnType
+        In whose dtype points are released.
+
+    Raises
+    ------
+    ParameterError
+        If the dtype, or Python's calendar, ends before the grid.
+    """
+    try:
+        ends = [column.value(Fraction(end)) for end in (grid.low, grid.high)]
+        held = pl.Series(ends, dtype=column.dtype)
+    except (OverflowError, TypeError, ValueError, pl.exceptions.PolarsError):
+        pass
+    else:
+        if not (column.kind is Kind.FLOAT and held.is_infinite().any()):
+            return
+    msg = f"Bounds of column {column.name!r} reach beyond what {column.dtype} holds."
+    raise ParameterError(msg, hint="pass narrower bounds=, or cast it in a step first.")
 
 
 def _continuous(name: str, release: str) -> DomainRequiredError:
@@ -182,7 +212,7 @@ def _listed(ctype: ColumnType, keys: object) -> Grid:
     if len(points) < 2:  # noqa: PLR2004 - an interval has two ends
         msg = f"{what} needs at least 2 points."
         raise ParameterError(msg)
-    if ctype.is_whole and max(-points[0], points[-1]) >= _WIDEST:
+    if ctype.is_whole and max(-points[0], points[-1]) >= WIDEST_NUMBER:
         msg = f"{what} has points beyond 128 signed bits."
         raise ParameterError(msg)
     return _evened(ctype, points)

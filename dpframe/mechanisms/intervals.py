@@ -17,7 +17,7 @@ import numpy as np
 from dpframe.adaptive.session import tree_block
 from dpframe.declare import public_value
 from dpframe.errors import ParameterError, ParameterTypeError
-from dpframe.mechanisms.grids import grid_of
+from dpframe.mechanisms.grids import check_held, grid_of
 from dpframe.mechanisms.inputs import chosen, listed_columns, row_contribution
 from dpframe.mechanisms.interval_search import count_loss, search_intervals
 from dpframe.mechanisms.interval_tree import consistent, monotone, simplex
@@ -102,6 +102,8 @@ def synthetic_intervals(
         )
         for name in names
     )
+    for grid in grids:
+        check_held(grid, grid.column)
     word = _method(chosen(method, among=METHODS, what="method"), grids)
     plan = _PLANS[word]
     return plan(frame, loss, grids, row_contribution(frame))

@@ -19,7 +19,7 @@ from dpframe.adaptive.session import quantile_rate, tree_block
 from dpframe.declare import public_value
 from dpframe.errors import ParameterError
 from dpframe.mechanisms.cells import ONE_CELL, Cells
-from dpframe.mechanisms.grids import grid_of
+from dpframe.mechanisms.grids import check_held, grid_of
 from dpframe.mechanisms.inputs import row_contribution
 from dpframe.mechanisms.interval_tree import consistent, monotone
 from dpframe.mechanisms.scalar import scalar_query
@@ -124,11 +124,13 @@ class Quantiles:
         grid = grid_of(
             frame, column, bounds=bounds, step=step, fine=True, release="quantile"
         )
-        return cls(
+        found = cls(
             grid=grid,
             contribution=row_contribution(frame),
             levels=tuple(sorted(levels)),
         )
+        check_held(grid, found.measure)
+        return found
 
     @property
     def name(self) -> str:

@@ -213,3 +213,61 @@ def test_a_release_refuses_the_same_before_it_reads_or_charges(
 
 def test_a_public_list_or_bound_may_be_wrapped() -> None:
     assert grid("i", domain=dpframe.public(pl.Series([1, 2, 5]))).points == (1, 2, 5)
+
+
+FAR = (dt.datetime(1, 1, 1), dt.datetime(9999, 12, 31))  # noqa: DTZ001 - a plain column
+
+
+@pytest.mark.parametrize(
+    ("column", "declared", "calls"),
+    [
+        (pl.Series([5], dtype=pl.Int8), {"bounds": (-1000, 1000)}, "rows"),
+        (
+            pl.Series([5.0], dtype=pl.Float32),
+            {"bounds": (0, 1e99), "step": 1e98},
+            "rows",
+        ),
+        (pl.Series([5]), {"bounds": (0, 2**63)}, "both"),
+        (pl.Series([5], dtype=pl.UInt64), {"bounds": (-1, 2**63)}, "both"),
+        (pl.Series([None], dtype=pl.Datetime("ns")), {"bounds": FAR}, "both"),
+        (
+            pl.Series([DAY], dtype=pl.Duration("us")),
+            {"bounds": (0 * DAY, dt.timedelta.max), "step": DAY},
+            "both",
+        ),
+        (
+            pl.Series([NOON], dtype=pl.Datetime("us", "America/New_York")),
+            {"bounds": (dt.datetime(1, 1, 1, 1, tzinfo=dt.UTC), NOON), "step": DAY},
+            "both",
+        ),
+        (pd.Series([5], dtype=object), {"bounds": (0, 2**64), "step": 2}, "both"),
+    ],
+    ids=str,
+)
+def test_points_that_a_release_could_not_hold_are_refused_for_nothing(
+    column: Any, declared: dict[str, Any], calls: str, nothing_is_read: None
+) -> None:
+    del nothing_is_read
+    if isinstance(column, pl.Series):
+        frame: Any = column.alias("x").to_frame()
+    else:
+        frame = column.rename("x").to_frame()
+    declared = {"step": DAY if "Datetime" in str(column.dtype) else 1, **declared}
+    account = dpframe.Accountant(epsilon=1)
+    private = frame.dp.attach(account)
+    with pytest.raises(ParameterError, match="beyond what"):
+        private.dp.synthetic_intervals("x", epsilon=1, **declared)
+    if calls == "both":
+        with pytest.raises(ParameterError, match="beyond what"):
+            private.dp.quantile("x", [0, 0.5, 1], epsilon=1, **declared)
+    assert not account.events.to_dicts()
+
+
+def test_quantiles_are_wider_than_a_column_that_is_too_narrow_for_its_bounds() -> None:
+    narrow = pl.DataFrame({"x": [5] * 100, "y": [5.0] * 100}).cast(
+        {"x": pl.Int8, "y": pl.Float32}
+    )
+    private = dpframe.attach(narrow, dpframe.Accountant(epsilon=2))
+    far = private.dp.quantile("x", 1, bounds=(1000, 2000), epsilon=1)
+    assert 1000 <= far.value <= 2000
+    assert private.dp.median("y", bounds=(1e90, 1e99), epsilon=1).value >= 1e90
