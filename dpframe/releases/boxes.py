@@ -84,6 +84,13 @@ class Boxes:
         )
         return value, error
 
+    def unbiased(self, ranges: Ranges) -> float:
+        """Return the rows in a box before clean-up.
+
+        Those of a box of the partition that it cuts lie evenly in that.
+        """
+        return float(self.raw @ self._shares(ranges)[0])
+
     def _shares(self, ranges: Ranges) -> tuple[Array, Array]:
         """Return how much of each box lies in a box, and whether all of it does."""
         share = np.ones(len(self.values))

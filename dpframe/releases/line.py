@@ -87,6 +87,13 @@ class Line:
             upper.most - lower.least,
         )
 
+    def unbiased(self, first: int, stop: int) -> float:
+        """Return the rows of ``first <= code < stop`` before clean-up.
+
+        Those of a cell that an end cuts are shared evenly among its codes.
+        """
+        return self._unbiased_below(stop) - self._unbiased_below(first)
+
     def prefixes(self, codes: Array) -> Array:
         """Return the rows below each code, an array of uint64 up to the size."""
         places = np.searchsorted(self.starts, codes, side="right") - 1
@@ -118,6 +125,19 @@ class Line:
             share = (np.arange(number) + 0.5) / max(number, 1)
             return (share * float(self.grid.size)).astype(np.uint64)
         return self.codes_at((np.arange(number) + 0.5) * (self.rows / max(number, 1)))
+
+    @cached_property
+    def _running(self) -> Array:
+        """Rows below each cell, and in all, before clean-up."""
+        return np.concatenate([[0.0], np.cumsum(self.raw)])
+
+    def _unbiased_below(self, code: int) -> float:
+        if code >= self.grid.size:
+            return float(self._running[-1])
+        place = int(np.searchsorted(self.starts, np.uint64(code), side="right")) - 1
+        start, last = int(self.starts[place]), int(self._lasts[place])
+        share = (code - start) / (last - start + 1)
+        return float(self._running[place]) + share * float(self.raw[place])
 
     def _around(self, code: int) -> Counted:
         """Return the rows below a code, and below the ends of the cell it cuts."""

@@ -131,7 +131,7 @@ class SyntheticIntervals(Release[N]):
             column=COUNT,
             values=np.rint(centre).astype(np.int64),
             centre=centre,
-            raw={"count": centre},
+            raw={"count": np.array([self._unbiased(ranges)])},
             error=error,
             low=Fraction(0),
         )
@@ -317,7 +317,10 @@ class SyntheticIntervals(Release[N]):
 
     @property
     def raw(self) -> Array:
-        """The unbiased noisy counts of the cells, in rows."""
+        """The unbiased noisy counts of the cells, in rows.
+
+        Of a binary search, which counts no cell, those that it found.
+        """
         return self._shape.raw.copy()
 
     @property
@@ -451,6 +454,13 @@ class SyntheticIntervals(Release[N]):
             return found.value, CutError(law=shape.error, below=below, above=above)
         return shape.counted(ranges)
 
+    def _unbiased(self, ranges: list[tuple[int, int]]) -> float:
+        """Return the rows in an interval, or a box, before clean-up."""
+        shape = self._shape
+        if isinstance(shape, Line):
+            return shape.unbiased(*ranges[0])
+        return shape.unbiased(ranges)
+
     def _fraction(self, ranges: list[tuple[int, int]], title: str) -> ScalarRelease[N]:
         rows = self._shape.rows
         value, error = self._counted(ranges)
@@ -470,7 +480,10 @@ class SyntheticIntervals(Release[N]):
             column=_SHARE,
             values=np.clip(share, 0.0, 1.0),
             centre=share,
-            raw={"fraction": share},
+            raw={
+                "count": np.array([self._unbiased(ranges)]),
+                "rows": np.array([self._unbiased(self._everything)]),
+            },
             error=error,
             low=Fraction(0),
             high=Fraction(1),

@@ -488,6 +488,31 @@ def test_an_undeclared_value_changes_nothing_that_is_public(
     assert seen[0] == seen[1]
 
 
+# Raw figures
+
+
+@every_method
+def test_raw_answers_are_counts_before_clean_up(columns: int, method: str) -> None:
+    data = {"x": [3, 3], "y": [0.2, 0.2]}
+    for _ in range(20):
+        made = made_of(columns, method, data, epsilon=0.5)
+        total = made.count().raw
+        assert total == pytest.approx(made.raw.sum())
+        assert made.fraction().raw == {"count": total, "rows": total}
+        ends = (0, 2) if columns == 1 else ({"x": (0, 2)},)
+        rest = (3, 6) if columns == 1 else ({"x": (3, 6)},)
+        parts = [made.count(*ends).raw, made.count(*rest).raw]
+        assert sum(parts) == pytest.approx(total)
+        if method in {"tree", "quad"}:
+            assert parts[0] == pytest.approx(made.raw.reshape(7, -1)[:3].sum())
+
+
+def test_raw_answers_may_be_negative_as_counts_without_bias_are() -> None:
+    frame = attached({"x": []}, bounds={"x": (0, 6)})
+    raw = [asked(frame, method="tree").count(2, 4).raw for _ in range(100)]
+    assert min(raw) < 0 < max(raw)
+
+
 # Print, pickle, save, draw
 
 
