@@ -348,7 +348,9 @@ class Figures:
         """How far the values may have been rounded, on the number line."""
         error = self.error
         is_exact = isinstance(error, GridError) and error.unit.denominator == 1
-        return 0.5 if self.column.is_whole and not is_exact else 0.0
+        was_whole = self.centre.dtype.kind in "iu"  # the point of a grid, for example
+        rounded = self.column.is_whole and not is_exact and not was_whole
+        return 0.5 if rounded else 0.0
 
     def _cells(self, *, joint: bool) -> int:
         return len(self.values) if joint else 1

@@ -488,6 +488,18 @@ def test_an_undeclared_value_changes_nothing_that_is_public(
     assert seen[0] == seen[1]
 
 
+@pytest.mark.parametrize("start", [5, JAN])
+def test_a_quantile_that_is_sure_has_no_error(start: Any) -> None:
+    step: Any = 1 if start == 5 else DAY
+    rows = [start] * 999 + [start + 2 * step]
+    frame = attached({"x": rows}, bounds={"x": (start, start + 6 * step)})
+    median = asked(frame, method="tree", epsilon=50).quantile(0.5)
+    assert median.value == start
+    assert median.interval() == (start, start)
+    assert median.accuracy() == 0 * step
+    assert " ± 0" in repr(median)
+
+
 # Raw figures
 
 
