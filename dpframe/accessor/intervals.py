@@ -80,8 +80,8 @@ class IntervalMethods(Runner[N]):
         Accuracy
         --------
         ``.accuracy(confidence)`` is what the answers of all intervals of a column stay
-        within together: in 95% of releases of 2^10 points 66 rows at ε = 1, of 2^20
-        points 270. The count of a box covers its own noise, and rows that lie anywhere
+        within together: in 95% of releases of 2^10 points 68 rows at ε = 1, of 2^20
+        points 271. The count of a box covers its own noise, and rows that lie anywhere
         in the cells that it cuts. Clipping to bounds and rounding to the grid are left
         out.
 

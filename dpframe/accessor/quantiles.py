@@ -345,7 +345,7 @@ class Distributions(Runner[N]):
         --------
         All fractions are within ``S / n`` of the true ones in 95% of releases, n being
         the noisy number of rows and S the largest error of any interval of bins: about
-        ``30 / epsilon`` rows for 64 bins and ``65 / epsilon`` for 1000. Where S is no
+        ``27 / epsilon`` rows for 64 bins and ``68 / epsilon`` for 1000. Where S is no
         less than n, every fraction is of low count, and its error the whole range.
 
         Raises

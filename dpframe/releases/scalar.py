@@ -103,7 +103,11 @@ class ScalarRelease(Release[N]):
 
     @property
     def stddev(self) -> Any:
-        """Standard deviation of the noise: a float, or a timedelta for times."""
+        """Standard deviation of the noise: a float, or a timedelta for times.
+
+        Where only bounds of the error are known, what it is within in 68% of releases:
+        of a quantile, and of an answer that holds with all others at once.
+        """
         return self._figures.distance(float(self._figures.stddev()[0]))
 
     def accuracy(self, confidence: float = 0.95, *, joint: bool = False) -> Any:

@@ -150,7 +150,10 @@ class TableRelease(Release[N]):
 
     @property
     def stddev(self) -> Array | Table:
-        """Standard deviation of the noise, for each cell; shaped as `accuracy`."""
+        """Standard deviation of the noise, for each cell; shaped as `accuracy`.
+
+        Of quantiles and of a cdf, what their error is within in 68% of releases.
+        """
         return self._lengths([measure.stddev() for measure in self._figures])
 
     def accuracy(
