@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from dpframe.releases.load import load
     from dpframe.releases.mean_cov import MeanCov
     from dpframe.releases.scalar import ScalarRelease
+    from dpframe.releases.synthetic_intervals import SyntheticIntervals
     from dpframe.releases.tabular import TableRelease
 
 __all__ = [
@@ -79,6 +80,7 @@ __all__ = [
     "RandomnessError",
     "Release",
     "ScalarRelease",
+    "SyntheticIntervals",
     "Table",
     "TableRelease",
     "attach",
@@ -110,6 +112,7 @@ _ROOMS = {
     "PrivatePolars": "dialects.polars.private",
     "Release": "releases.answer",
     "ScalarRelease": "releases.scalar",
+    "SyntheticIntervals": "releases.synthetic_intervals",
     "TableRelease": "releases.tabular",
     "cut": "functions",
     "load": "releases.load",

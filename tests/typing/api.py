@@ -23,6 +23,7 @@ from dpframe import (
     PrivatePolars,
     Release,
     ScalarRelease,
+    SyntheticIntervals,
     Table,
     TableRelease,
 )
@@ -181,6 +182,16 @@ assert_type(needed, dpframe.plan.SampleSize)
 assert_type(needed.rows, int)
 assert_type(dpframe.plan.alpha_reached("count", rows=100, rho=0.1).alpha, float)
 synthetic = of_eager.dp.synthetic_intervals("age", epsilon=1)
+assert_type(synthetic, SyntheticIntervals[pl.DataFrame])
+assert_type(synthetic.to_native(), pl.DataFrame)
+assert_type(synthetic.sample(10), pl.DataFrame)
+assert_type(synthetic.count(20, 30), ScalarRelease[pl.DataFrame])
+assert_type(synthetic.accuracy(), float)
+assert_type(of_pandas.dp.synthetic_intervals(["age"], rho=1).value, pd.DataFrame)
+assert_type(
+    preview.synthetic_intervals("age", epsilon=1),
+    Preview[SyntheticIntervals[pd.DataFrame]],
+)
 assert_type(
     of_eager.dp.largest_error(synthetic, [(0, 20)], epsilon=1),
     ScalarRelease[pl.DataFrame],

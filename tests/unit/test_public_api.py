@@ -90,6 +90,7 @@ CLASSES = [
     dpframe.MeanCov,
     dpframe.Preview,
     dpframe.ScalarRelease,
+    dpframe.SyntheticIntervals,
     dpframe.Table,
     dpframe.plan.Plan,
     dpframe.plan.SampleSize,
