@@ -17,6 +17,7 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
@@ -55,6 +56,13 @@ class EvenGrid:
     low: Fraction
     step: Fraction
     size: int
+
+    def __post_init__(self) -> None:
+        """Refuse what is none: a file may have been edited."""
+        broken = self.column.is_whole and (self.low % 1 or self.step % 1)
+        if broken or self.step <= 0 or not 1 <= self.size <= MOST_POINTS:
+            msg = "a grid has 1 to 2^64 points of its column, evenly spaced"
+            raise ValueError(msg)
 
     @property
     def columns(self) -> tuple[ColumnType, ...]:
@@ -125,6 +133,14 @@ class ListedGrid:
 
     column: ColumnType
     points: tuple[Fraction, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse what is none: a file may have been edited."""
+        broken = self.column.is_whole and any(point % 1 for point in self.points)
+        falling = any(after <= before for before, after in pairwise(self.points))
+        if broken or falling or not self.points:
+            msg = "listed points are those of their column, and ascend"
+            raise ValueError(msg)
 
     @property
     def columns(self) -> tuple[ColumnType, ...]:

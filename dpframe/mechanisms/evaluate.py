@@ -152,9 +152,24 @@ def _of_all(
         msg = "The release is of several columns, whose boxes are too many to try."
         hint = 'list some: largest_error(release, [{"age": (20, 30)}, ...]).'
         raise ParameterError(msg, hint=hint)
-    below = Prefixes(line=release.shape, weight=contribution.resolution)
+    below = Prefixes(line=_own(release.shape), weight=contribution.resolution)
     return EveryInterval(
         grids=grids, contribution=contribution, below=below, total=below.total
+    )
+
+
+def _own(line: Line) -> Line:
+    """Return a line of the same answers that nobody else can change.
+
+    Arrays of a release can be written to, and it is checked what they hold.
+    """
+    return Line(
+        grid=line.grid,
+        starts=line.starts.copy(),
+        below=line.below.copy(),
+        raw=line.raw,
+        error=line.error,
+        cut=line.cut,
     )
 
 

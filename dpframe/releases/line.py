@@ -50,6 +50,28 @@ class Line:
     error: TreeError | StatedError
     cut: bool = True
 
+    def __post_init__(self) -> None:
+        """Refuse what is none: a file may have been edited.
+
+        Errors are measured against these numbers, at the rows' own codes. One row moves
+        the largest error by one row only if the numbers never fall, and whether they
+        can be read at all must not depend on where the rows are.
+        """
+        starts, below = self.starts, self.below
+        if (starts.dtype, below.dtype) != (np.uint64, np.float64):
+            msg = "a line has codes in uint64 and rows in float64"
+            raise ValueError(msg)
+        if starts.ndim != 1 or below.shape != (len(starts) + 1,):
+            msg = "a line has one number of rows below each cell, and one in all"
+            raise ValueError(msg)
+        ascending = len(starts) and starts[0] == 0 and (starts[1:] > starts[:-1]).all()
+        if not ascending or int(starts[-1]) >= self.grid.size:
+            msg = "the cells of a line begin with the first code, and ascend"
+            raise ValueError(msg)
+        if below[0] != 0 or not (below[1:] >= below[:-1]).all() or np.isinf(below[-1]):
+            msg = "the rows below a cell never fall"
+            raise ValueError(msg)
+
     @property
     def rows(self) -> float:
         """All rows, as released."""

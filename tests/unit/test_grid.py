@@ -211,3 +211,27 @@ def test_points_of_decimal_steps_are_the_doubles_one_writes() -> None:
 def test_thresholds_are_whole_where_the_numbers_are() -> None:
     assert listed(pl.Int64(), 0, 3, 4).thresholds == (2, 4)
     assert listed(pl.Float64(), 0, 3, "3.5").thresholds == (1.5, 3.25)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "low", "step", "size"),
+    [
+        (pl.Int64(), 0, 1, 0),
+        (pl.Int64(), 0, 1, 2**64 + 1),
+        (pl.Int64(), 0, 0, 5),
+        (pl.Float64(), 0, -1, 5),
+        (pl.Int64(), 0.5, 1, 5),
+        (pl.Date(), 0, 0.5, 5),
+    ],
+)
+def test_points_that_do_not_ascend_on_a_columns_line_are_no_grid(
+    dtype: pl.DataType, low: object, step: object, size: int
+) -> None:
+    with pytest.raises(ValueError, match="a grid has"):
+        even(dtype, low, step, size)
+
+
+@pytest.mark.parametrize("points", [(), (1, 1), (2, 1), (0, 0.5)])
+def test_listed_points_that_do_not_ascend_are_no_grid(points: tuple[object]) -> None:
+    with pytest.raises(ValueError, match="listed points"):
+        listed(pl.Int64(), *points)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 from decimal import Decimal
 from fractions import Fraction
 from itertools import combinations_with_replacement
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -23,8 +24,13 @@ from dpframe import (
 )
 from dpframe.grid import EvenGrid
 from dpframe.mechanisms.evaluate import MOST_BOXES, Prefixes
+from dpframe.releases.exact_json import to_json
 from dpframe.releases.line import Line
+from dpframe.releases.storage import read
 from dpframe.testing import recording, seeded
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 DAYS = [0, 0, 1, 3, 3, 3, 6, 7, 7, 2, 5, 5, 5, 5, 4, 7, 0, 6]
 BOUNDS = {"x": (0, 7), "y": (0, 3)}
@@ -463,3 +469,47 @@ def test_a_frame_that_does_not_suit_spends_nothing() -> None:
         private.dp.largest_error(private.dp.count(epsilon=0.5), epsilon=0.1)
     with pytest.raises(BudgetExceededError):
         release.evaluate(private, epsilon=0.6)
+
+
+@pytest.mark.parametrize(
+    ("starts", "below"),
+    [([0, 3, 7], [0.0, 1e6, 0.0, 0.0]), ([0, 3, 7], [0.0, 1.0])],
+    ids=["falling", "short"],
+)
+def test_a_file_that_was_edited_cannot_make_one_row_count_for_more(
+    starts: list[int], below: list[float], tmp_path: Path
+) -> None:
+    # Where answers fall, the largest error was that at the rows' own codes: one row
+    # could move it by 10^6. With numbers missing it failed, but only if there were rows
+    # that needed them.
+    release = attached(rows()).dp.synthetic_intervals("x", epsilon=0.5)
+    path = release.save(tmp_path / "rows")
+    said, _ = read(path.read_bytes())
+    shape = said["parts"]["shape"]
+    shape["starts"] = to_json(np.array(starts, dtype=np.uint64))
+    shape["below"] = to_json(np.array(below))
+    release.to_polars().write_parquet(path, metadata={"dpframe": json.dumps(said)})
+    with pytest.raises(ParameterError, match="not a release"):
+        dpframe.load(path)
+
+
+def test_points_beyond_128_bits_spend_nothing() -> None:
+    wide = pl.DataFrame({"x": [Decimal(5)]}).cast(pl.Decimal(38, 0))
+    far = {"x": (Decimal(0), Decimal(10**30))}
+    release = attached(wide, bounds=far).dp.synthetic_intervals(
+        "x", step=10**25, epsilon=1
+    )
+    fine = attached(wide.cast(pl.Decimal(38, 20)), bounds={})
+    with pytest.raises(ParameterTypeError, match="too far out"):
+        fine.dp.largest_error(release, epsilon=1)
+
+
+def test_answers_that_were_written_over_are_not_measured() -> None:
+    private = attached(rows())
+    release = private.dp.synthetic_intervals("x", epsilon=0.5)
+    release.shape.below[3] = 1e6
+    account = private.private_state.accountant
+    spent = account.spent
+    with pytest.raises(ValueError, match="never fall"):
+        private.dp.largest_error(release, epsilon=1)
+    assert account.spent == spent

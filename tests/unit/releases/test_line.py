@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from fractions import Fraction
 
@@ -83,3 +84,37 @@ def test_rows_of_a_cut_cell_may_lie_on_either_side() -> None:
     held = replace(one, cut=False)
     assert held.counted(0, 5) == (50.0, 50.0, 50.0)
     assert held.widest_cuts == 0.0
+
+
+@pytest.mark.parametrize(
+    ("starts", "below"),
+    [
+        ([], [0.0]),
+        ([1, 6], [0.0, 6.0, 10.0]),
+        ([0, 6, 6], [0.0, 6.0, 6.0, 10.0]),
+        ([0, 6, 3], [0.0, 6.0, 8.0, 10.0]),
+        ([0, 10], [0.0, 6.0, 10.0]),
+        ([0, 6], [0.0, 6.0]),
+        ([0, 6], [1.0, 6.0, 10.0]),
+        ([0, 6], [0.0, 10.0, 6.0]),
+        ([0, 6], [0.0, math.nan, 10.0]),
+        ([0, 6], [0.0, 6.0, math.inf]),
+    ],
+)
+def test_rows_that_fall_or_cells_that_do_not_ascend_are_no_line(
+    starts: list[int], below: list[float]
+) -> None:
+    with pytest.raises(ValueError, match=r"line|cell"):
+        line(starts, below, 10)
+
+
+def test_a_line_holds_codes_and_rows_in_their_own_types() -> None:
+    whole = line([0, 6], [0.0, 6.0, 10.0], 10)
+    for wrong in (
+        {"starts": np.array([0, 6])},
+        {"below": np.array([0, 6, 10])},
+        {"below": np.array([0.0, None, 10.0], dtype=object)},
+        {"starts": np.zeros((1, 2), dtype=np.uint64)},
+    ):
+        with pytest.raises(ValueError, match="line"):
+            replace(whole, **wrong)
