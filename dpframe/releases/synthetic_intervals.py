@@ -167,7 +167,7 @@ class SyntheticIntervals(Release[N]):
         -------
         ScalarRelease
             The least point with at least that fraction of the rows at or below it, in
-            the column's own type, at a cost of 0.
+            the column's own type (a Boolean as 0 or 1), at a cost of 0.
 
         Raises
         ------
