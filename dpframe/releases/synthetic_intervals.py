@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -207,10 +208,11 @@ class SyntheticIntervals(Release[N]):
         Returns
         -------
         float
-            Of the released number of rows; at most 1.
+            Of the released number of rows. Where that is small, or 0, the error may
+            well be more than all of it: then this is above 1, or infinite.
         """
         width = self.accuracy(confidence)
-        return min(1.0, width / self._shape.rows) if self._shape.rows else 1.0
+        return width / self._shape.rows if self._shape.rows else math.inf
 
     def sample(self, n: int) -> N:
         """Return so many synthetic rows, in the library that the data came from.
