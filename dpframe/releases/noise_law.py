@@ -5,13 +5,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dpframe.releases.cut_error import CutError, StatedError, TreeError
 from dpframe.releases.figures import GridError, column_length
-from dpframe.releases.rank_error import RankError
+from dpframe.releases.quantile_error import QuantileError
+from dpframe.releases.rank_error import RankError, ShareError, TreeRankError
 
 if TYPE_CHECKING:
     from dpframe.outlook import ErrorLaw
     from dpframe.releases.figures import Figures
     from dpframe.values import ColumnType
+
+
+_BOUNDS = (
+    CutError,
+    QuantileError,
+    RankError,
+    ShareError,
+    StatedError,
+    TreeError,
+    TreeRankError,
+)
+"""Errors that are bounded, whose standard deviation is not known."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,12 +41,15 @@ class NoiseLaw:
         noises enter one figure (a ratio of sums).
     stddev : float or timedelta
         Its standard deviation, in the same unit: the largest of all cells, to first
-        order for ratios.
+        order for ratios. Where `bounded`, what the error is within in 68% of releases.
+    bounded : bool
+        Whether only bounds of the error are known.
     """
 
     name: str
     scale: Any
     stddev: Any
+    bounded: bool = False
 
     @classmethod
     def of(cls, error: ErrorLaw, column: ColumnType) -> NoiseLaw:
@@ -43,7 +60,8 @@ class NoiseLaw:
         if isinstance(error, RankError):
             scale = column_length(column, float(error.noise.scale))
         stddev = column_length(column, float(error.stddev().max()))
-        return cls(name=error.noise.name, scale=scale, stddev=stddev)
+        bounded = isinstance(error, _BOUNDS)
+        return cls(name=error.noise.name, scale=scale, stddev=stddev, bounded=bounded)
 
     @classmethod
     def of_figures(cls, figures: Figures) -> NoiseLaw:
@@ -54,6 +72,9 @@ class NoiseLaw:
         return cls.of(figures.error, figures.line_of_error)
 
     def __str__(self) -> str:
+        if self.scale is None and self.bounded:
+            error = f"error within {_text(self.stddev)} in 68% of releases"
+            return f"{self.name} in each sum, {error}"
         if self.scale is None:
             return f"{self.name} in each sum, standard deviation {_text(self.stddev)}"
         return f"{self.name}, scale {_text(self.scale)}"

@@ -510,6 +510,17 @@ def test_the_error_of_few_rows_may_be_more_than_all_that_were_released() -> None
         assert off <= made.alpha(0.999999) * made.shape.rows or not made.shape.rows
 
 
+def test_an_error_that_is_a_bound_is_not_called_a_standard_deviation() -> None:
+    made = made_of(1, "tree")
+    count = made.count(0, 2)
+    assert count.noise.bounded
+    assert str(count.noise).startswith("discrete Laplace in each sum, error within ")
+    assert str(count.noise).endswith(" in 68% of releases")
+    box = made_of(2, "quad").count({"x": (0, 2)})
+    assert not box.noise.bounded
+    assert "standard deviation" in str(box.noise)
+
+
 # Raw figures
 
 
