@@ -27,6 +27,9 @@ Amount: TypeAlias = "float | Fraction | Decimal | np.integer[Any] | np.floating[
 WEAK: Final = 50
 """An epsilon above this needs ``allow_weak=True``."""
 
+LEAST: Final = Fraction(1, 10**100)
+"""An epsilon below this is refused: figures under its noise are no floats."""
+
 _LARGEST: Final = 10**308
 _FINEST: Final = 10**330
 
@@ -311,15 +314,19 @@ def stated_loss(*, epsilon: object, rho: object, allow_weak: object) -> Loss:
         If none or both are given, or one is not a number, or `allow_weak` is not
         a bool.
     ParameterError
-        If the amount is out of range, or `epsilon` is above 50, or `rho` above what
-        that is, without `allow_weak`.
+        If the amount is out of range, or `epsilon` is below 1e-100, or above 50
+        without `allow_weak`, or `rho` beyond what these are.
     """
     _exactly_one(epsilon=epsilon, rho=rho)
     weak = flag(allow_weak, what="allow_weak")
-    name, given, most = "epsilon", epsilon, Fraction(WEAK)
+    name, given, least, most = "epsilon", epsilon, LEAST, Fraction(WEAK)
     if epsilon is None:
-        name, given, most = "rho", rho, Fraction(WEAK) ** 2 / 2
+        name, given, least, most = "rho", rho, LEAST**2 / 2, Fraction(WEAK) ** 2 / 2
     amount = exact_amount(given, what=name)
+    if amount < least:
+        limit = decimal_text(least)
+        msg = f"{name}={decimal_text(amount)} is below {limit}: it buys noise alone."
+        raise ParameterError(msg, hint=f"pass {name}={limit} or more.")
     if amount > most and not weak:
         limit = decimal_text(most)
         msg = f"{name}={decimal_text(amount)} is above {limit} and protects nobody."

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import dpframe
 from dpframe.errors import ParameterError, ParameterTypeError
 from dpframe.privacy.accountant import Accountant
 from dpframe.privacy.loss import (
@@ -246,6 +248,31 @@ def test_weak_epsilon_needs_the_flag() -> None:
             stated_loss(epsilon=1, rho=None, allow_weak=flag)
         with pytest.raises(ParameterTypeError, match="allow_weak"):
             requested_loss(epsilon=None, rho=None, within=3, allow_weak=flag)
+
+
+def test_a_loss_that_buys_noise_alone_is_refused() -> None:
+    least = {"epsilon": Fraction(1, 10**100), "rho": Fraction(1, 2 * 10**200)}
+    for name, amount in least.items():
+        options: dict[str, Any] = {"epsilon": None, "rho": None, "allow_weak": True}
+        assert float(stated_loss(**{**options, name: amount})) == float(amount)
+        for less in (amount * Fraction(999, 1000), 5e-324, Fraction(1, 10**329)):
+            with pytest.raises(ParameterError, match=f"{name}=.* is below"):
+                stated_loss(**{**options, name: less})
+
+
+@pytest.mark.parametrize(
+    "loss", [{"epsilon": Fraction(1, 10**100)}, {"rho": Fraction(1, 2 * 10**200)}]
+)
+def test_the_least_loss_is_answered(loss: dict[str, Any]) -> None:
+    account = Accountant(**{name: 5 * amount for name, amount in loss.items()})
+    frame = pl.DataFrame({"x": [1, 5] * 9, "u": [1, 2, 3] * 6})
+    private = dpframe.attach(
+        frame, account, privacy_unit="u", max_rows=10**6, bounds={"x": (0, 63)}
+    )
+    for method in ("tree", "privtree", "binary_search"):
+        private.dp.synthetic_intervals("x", method=method, **loss)
+    assert private.dp.median("x", **loss).value in range(64)
+    assert private.dp.count(**loss).value >= 0
 
 
 def test_amounts_of_too_many_digits_are_refused_in_our_words() -> None:
