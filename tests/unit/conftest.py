@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from fractions import Fraction
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from dpframe.releases.tabular import TableRelease
 from dpframe.values import ColumnType, column_type
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 
 def polars_host(table: pl.DataFrame, _: Mapping[str, str]) -> pl.DataFrame:
@@ -97,6 +98,14 @@ def table(
         host=host,
         title=title,
     )
+
+
+@pytest.fixture(autouse=True)
+def closed_figures() -> Iterator[None]:
+    """Close what a test drew: more than 20 open figures are a warning."""
+    yield
+    if pyplot := sys.modules.get("matplotlib.pyplot"):
+        pyplot.close("all")
 
 
 @pytest.fixture
