@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
+from dpframe.adaptive import splits
 from dpframe.adaptive.splits import SplitRule, level_bias, split
 from dpframe.engines.ordered import Ordered
 from dpframe.testing import seeded
@@ -446,3 +447,27 @@ def test_a_tree_is_not_much_larger_than_what_rows_ask_for() -> None:
     )
     leaves = len(shape(order, 64, epsilon=Fraction("0.4")))
     assert 2 * leaves - 1 <= 5 * asked
+
+
+def test_a_partition_of_very_many_ranges_is_not_refined_further(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(splits, "MOST_RANGES", 20)
+    asked: list[int] = []
+
+    def always(noise: Noise, size: int) -> Array:
+        del noise
+        asked.append(size)
+        return np.full(size, 1 << 60)
+
+    found = shape(ordered([]), 10, always)
+    assert asked == [1, 2, 4, 8, 16]
+    assert found == [32 * place for place in range(32)]
+    asked.clear()
+
+    def left(noise: Noise, size: int) -> Array:
+        return always(noise, size) * np.where(np.arange(size) == 0, 1, -1)
+
+    found = shape(ordered([]), 30, left)
+    assert len(asked) == 20  # 21 ranges, those that were closed before among them
+    assert len(found) == 21
