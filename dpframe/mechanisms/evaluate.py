@@ -20,6 +20,7 @@ from dpframe.outlook import Outlook
 from dpframe.query import Block, Part, Query
 from dpframe.releases.figures import COUNT, GridError
 from dpframe.releases.line import Line
+from dpframe.releases.ranges import asked_by
 from dpframe.releases.scalar import ScalarRelease
 from dpframe.releases.synthetic_intervals import SyntheticIntervals
 from dpframe.table import enumeration
@@ -190,7 +191,7 @@ def _of_listed(
         msg = f"There are {len(listed)} queries; the most is {most}."
         hint = "leave queries= out for all intervals." if len(grids) == 1 else None
         raise ParameterError(msg, hint=hint)
-    ranges = [release.ranges(query) for query in listed]
+    ranges = [asked_by(release.shape.grids, query).ranges for query in listed]
     first, last = _ends(ranges, [grid.size for grid in grids])
     shape = release.shape
     if isinstance(shape, Line):

@@ -20,19 +20,25 @@ from dpframe.errors import ParameterError, ParameterTypeError
 from dpframe.mechanisms.grids import check_held, grid_of
 from dpframe.mechanisms.inputs import chosen, listed_columns, row_contribution
 from dpframe.mechanisms.interval_search import count_loss, search_intervals
-from dpframe.mechanisms.interval_tree import consistent, monotone, simplex
-from dpframe.nested import Nested, fanouts, root, unstacked
+from dpframe.mechanisms.interval_shapes import (
+    dense_boxes,
+    fitted_cells,
+    leaf_boxes,
+    line_of,
+    pieced,
+)
+from dpframe.nested import Nested, fanouts, root
 from dpframe.ordering import Ordering
 from dpframe.outlook import Outlook
 from dpframe.query import Block, Part, Query, Search
-from dpframe.releases.boxes import Boxes
-from dpframe.releases.cut_error import StatedError, TreeError
+from dpframe.releases.cut_error import TreeError
 from dpframe.releases.figures import COUNT
-from dpframe.releases.line import Line
 from dpframe.releases.synthetic_intervals import SyntheticIntervals
 from dpframe.table import enumeration
 
 if TYPE_CHECKING:
+    from dpframe.releases.line import Line
+    from dpframe.releases.boxes import Boxes
     from collections.abc import Callable
 
     from dpframe.adaptive.session import Session
@@ -40,7 +46,6 @@ if TYPE_CHECKING:
     from dpframe.grid import Grid
     from dpframe.mechanisms.interval_search import Pieces
     from dpframe.nested import Fanouts
-    from dpframe.noise import Noise
     from dpframe.privacy.loss import Loss
     from dpframe.query import Measured
     from dpframe.tally import Contribution
@@ -168,13 +173,8 @@ def _complete(
         raw = fitted[tuple(slice(grid.size) for grid in grids)]
         shape: Line | Boxes
         if len(grids) == 1:
-            shape = Line(
-                grid=grids[0],
-                starts=np.arange(grids[0].size, dtype=np.uint64),
-                below=from_zero(raw),
-                raw=raw,
-                error=TreeError(noise=noise, size=grids[0].size, unit=unit),
-            )
+            starts = np.arange(grids[0].size, dtype=np.uint64)
+            shape = line_of(grids[0], starts, raw, noise=noise, unit=unit)
         else:
             shape = dense_boxes(grids, raw, noise=noise, unit=unit, fanouts=levels)
         return SyntheticIntervals(
@@ -220,15 +220,9 @@ def _adaptive(
         raw = fitted_cells(nodes, levels)[: len(starts)] * float(unit)
         shape: Line | Boxes
         if several:
-            shape = _leaf_boxes(ordering, starts, raw, noise=noise, unit=unit)
+            shape = leaf_boxes(ordering, starts, raw, noise=noise, unit=unit)
         else:
-            shape = Line(
-                grid=grids[0],
-                starts=starts,
-                below=from_zero(raw),
-                raw=raw,
-                error=TreeError(noise=noise, size=len(starts), unit=unit),
-            )
+            shape = line_of(grids[0], starts, raw, noise=noise, unit=unit)
         return SyntheticIntervals(
             shape=shape, method="privtree", measured=measured, host=frame.to_host
         )
@@ -266,7 +260,7 @@ def _bisected(
     def finish(measured: Measured) -> SyntheticIntervals[Any]:
         pieces: Pieces = measured.figures[0]
         each = count_loss(loss, size=grid.size, alpha=pieces.alpha)
-        shape = _pieced(grid, pieces, Block.independent(each).noise(ordering), unit)
+        shape = pieced(grid, pieces, Block.independent(each).noise(ordering), unit)
         return SyntheticIntervals(
             shape=shape, method="binary_search", measured=measured, host=frame.to_host
         )
@@ -340,78 +334,3 @@ def box_fanouts(grids: tuple[Grid, ...]) -> Fanouts:
 def leaf_fanouts(leaves: int, several: bool) -> Fanouts:  # noqa: FBT001 - a fact
     """Return the tree over the leaves of a partition; boxes have one level."""
     return ((leaves,),) if several else tuple((n,) for n in fanouts(leaves))
-
-
-def fitted_cells(nodes: Array, levels: Fanouts) -> Array:
-    """Return the counts of the leaves that fit the noisy counts of all nodes best."""
-    counts = nodes.astype(np.float64)
-    return consistent(unstacked(counts, levels), levels)
-
-
-def from_zero(cells: Array) -> Array:
-    """Return the rows below each cell, and in all: from 0 on and never decreasing."""
-    return np.concatenate([[0.0], monotone(np.cumsum(cells))])
-
-
-def dense_boxes(
-    grids: tuple[Grid, ...],
-    raw: Array,
-    *,
-    noise: Noise,
-    unit: Fraction,
-    fanouts: Fanouts,
-) -> Boxes:
-    """Return each cell of some grids as a box."""
-    axes = np.meshgrid(
-        *(np.arange(grid.size, dtype=np.uint64) for grid in grids), indexing="ij"
-    )
-    corners = np.stack([axis.reshape(-1) for axis in axes], axis=1)
-    counts = raw.reshape(-1)
-    return Boxes(
-        grids=grids,
-        first=corners,
-        last=corners,
-        values=simplex(counts, float(counts.sum())),
-        raw=counts,
-        noise=noise,
-        unit=unit,
-        fanouts=fanouts,
-    )
-
-
-def _leaf_boxes(
-    ordering: Ordering, starts: Array, raw: Array, *, noise: Noise, unit: Fraction
-) -> Boxes:
-    """Return the leaves of a partition along the curve as boxes within the grids."""
-    depth = ordering.curve.depth
-    ends = [*starts[1:].tolist(), 1 << depth]
-    lengths = [end - int(start) for start, end in zip(starts, ends, strict=True)]
-    free = np.array([length.bit_length() - 1 for length in lengths])
-    first, last = ordering.curve.boxes(starts, free)
-    tops = np.array([grid.size - 1 for grid in ordering.grids], dtype=np.uint64)
-    inside = (first <= tops).all(axis=1)
-    counts = raw[inside]
-    return Boxes(
-        grids=ordering.grids,
-        first=first[inside],
-        last=np.minimum(last[inside], tops),
-        values=simplex(counts, float(counts.sum())),
-        raw=counts,
-        noise=noise,
-        unit=unit,
-    )
-
-
-def _pieced(grid: Grid, pieces: Pieces, noise: Noise, unit: Fraction) -> Line:
-    """Return the pieces that a search found, and what its theorem says of them."""
-    masses = np.array(pieces.masses, dtype=np.float64) * float(unit)
-    rows = float(max(pieces.total, 0) * unit)
-    width = pieces.alpha * rows if pieces.guaranteed else math.inf
-    return Line(
-        grid=grid,
-        starts=np.array(pieces.bounds[:-1], dtype=np.uint64),
-        below=np.concatenate([[0.0], np.cumsum(masses)]),
-        raw=masses,
-        error=StatedError(noise=noise, width=width, confidence=0.95, unit=unit),
-        cut=False,
-    )

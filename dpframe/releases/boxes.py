@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpframe.releases.cut_error import BoxError
+from dpframe.releases.ranges import everything
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from fractions import Fraction
 
     from dpframe.grid import Grid
     from dpframe.nested import Fanouts
     from dpframe.noise import Noise
-
-    Ranges: TypeAlias = Sequence[tuple[int, int]]
+    from dpframe.releases.ranges import Ranges
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -83,6 +82,16 @@ class Boxes:
             noises=noises,
         )
         return value, error
+
+    def fraction(self, ranges: Ranges) -> tuple[float, BoxError]:
+        """Return the fraction of all rows in a box, and how far off it may be.
+
+        It errs by the error of the box and that of all rows, over all rows.
+        """
+        value, error = self.counted(ranges)
+        scale = 1 / self.rows if self.rows else 1.0
+        total = max(self.counted(everything(self.grids))[1].noises)
+        return value * scale, replace(error, scale=scale, total=total)
 
     def unbiased(self, ranges: Ranges) -> float:
         """Return the rows in a box before clean-up.

@@ -94,7 +94,7 @@ def _quantile(statistic: str, size: int, noise: Noise, confidence: float) -> flo
     miss = float(miss_per_cell(confidence, 1))
     if size > LARGEST:
         nodes = 2 * sum(children - 1 for children in fanouts(size))
-        return many_bound(noise, nodes, miss / size**2)
+        return many_bound(noise, nodes, miss / (size * (size + 1)))
     unit = _at_confidence(_row(law, statistic, size), miss)
     return float(noise.scale) * _MARGIN * unit + _HALF_STEP
 

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dpframe.releases.cut_error import CutError
+
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from dpframe.grid import Grid
+    from dpframe.noise import Noise
     from dpframe.releases.cut_error import StatedError, TreeError
+    from dpframe.releases.ranges import Ranges
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -78,6 +84,16 @@ class Line:
         return float(self.below[-1])
 
     @property
+    def noise(self) -> Noise:
+        """The law of the noise in each count that was released, in grid units."""
+        return self.error.noise
+
+    @property
+    def unit(self) -> Fraction:
+        """Rows in a grid unit."""
+        return self.error.unit
+
+    @property
     def grids(self) -> tuple[Grid, ...]:
         """The one grid."""
         return (self.grid,)
@@ -95,7 +111,7 @@ class Line:
         """The last code of each cell."""
         return np.append(self.starts[1:] - np.uint64(1), np.uint64(self.grid.size - 1))
 
-    def counted(self, first: int, stop: int) -> Counted:
+    def between(self, first: int, stop: int) -> Counted:
         """Return the rows of ``first <= code < stop``."""
         if first >= stop:
             return Counted(0.0, 0.0, 0.0)
@@ -109,11 +125,31 @@ class Line:
             upper.most - lower.least,
         )
 
-    def unbiased(self, first: int, stop: int) -> float:
-        """Return the rows of ``first <= code < stop`` before clean-up.
+    def counted(self, ranges: Ranges) -> tuple[float, CutError]:
+        """Return the rows in an interval, and how far off they may be."""
+        found = self.between(*ranges[0])
+        below, above = found.value - found.least, found.most - found.value
+        return found.value, CutError(law=self.error, below=below, above=above)
+
+    def fraction(self, ranges: Ranges) -> tuple[float, CutError]:
+        """Return the fraction of all rows in an interval, and how far off it may be.
+
+        Let e be the error of the interval's rows and t their true share. The fraction
+        errs by ``(1 - t) e`` less t times the error of the rest, over all rows. What is
+        left of an interval with an open end is one interval, of others two.
+        """
+        ((first, stop),) = ranges
+        value, error = self.counted(ranges)
+        scale = 1 / self.rows if self.rows else 1.0
+        times = 1.0 if first == 0 or stop == self.grid.size else 2.0
+        return value * scale, replace(error, scale=scale, times=times)
+
+    def unbiased(self, ranges: Ranges) -> float:
+        """Return the rows in an interval before clean-up.
 
         Those of a cell that an end cuts are shared evenly among its codes.
         """
+        ((first, stop),) = ranges
         return self._unbiased_below(stop) - self._unbiased_below(first)
 
     def prefixes(self, codes: Array) -> Array:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
 import numpy as np
 import polars as pl
@@ -17,25 +15,21 @@ from dpframe.grid import series
 from dpframe.privacy.loss import Loss, exact_rational
 from dpframe.query import Measured
 from dpframe.releases.answer import Release
-from dpframe.releases.cut_error import CutError
 from dpframe.releases.figures import COUNT, PRINTED, Figures, GridError
 from dpframe.releases.hosts import StoredHost
 from dpframe.releases.line import Line
 from dpframe.releases.noise_law import NoiseLaw
 from dpframe.releases.plot import plot_intervals
 from dpframe.releases.quantile_error import QuantileError
+from dpframe.releases.ranges import asked, everything
 from dpframe.releases.scalar import ScalarRelease
 from dpframe.table import cell_text, enumeration
 from dpframe.values import ColumnType, Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from matplotlib.axes import Axes
 
-    from dpframe.grid import Grid
     from dpframe.releases.boxes import Boxes
-    from dpframe.releases.cut_error import BoxError
     from dpframe.releases.hosts import Host
 
 N = TypeVar("N")
@@ -124,15 +118,16 @@ class SyntheticIntervals(Release[N]):
         ParameterError
             If the ends are reversed, or a column is none of the release's.
         """
-        ranges, words = self._ranges(lo, hi)
-        value, error = self._counted(ranges)
+        shape = self._shape
+        ranges, words = asked(shape.grids, lo, hi)
+        value, error = shape.counted(ranges)
         centre = np.array([value])
         figures = Figures(
             name="count",
             column=COUNT,
             values=np.rint(centre).astype(np.int64),
             centre=centre,
-            raw={"count": np.array([self._unbiased(ranges)])},
+            raw={"count": np.array([shape.unbiased(ranges)])},
             error=error,
             low=Fraction(0),
         )
@@ -149,8 +144,25 @@ class SyntheticIntervals(Release[N]):
             Between 0 and 1, at a cost of 0. Where the number of rows is within its own
             error of 0 its interval is all of that.
         """
-        ranges, words = self._ranges(lo, hi)
-        return self._fraction(ranges, f"fraction of {words}")
+        shape = self._shape
+        ranges, words = asked(shape.grids, lo, hi)
+        share, error = shape.fraction(ranges)
+        centre = np.array([share])
+        figures = Figures(
+            name="fraction",
+            column=_SHARE,
+            values=np.clip(centre, 0.0, 1.0),
+            centre=centre,
+            raw={
+                "count": np.array([shape.unbiased(ranges)]),
+                "rows": np.array([shape.unbiased(everything(shape.grids))]),
+            },
+            error=error,
+            low=Fraction(0),
+            high=Fraction(1),
+            low_count=np.array([self.low_count]),
+        )
+        return self._answer(figures, f"fraction of {words}")
 
     def cdf(self, x: object) -> ScalarRelease[N]:
         """Return which fraction of the rows of one column lies at or below a value."""
@@ -297,19 +309,6 @@ class SyntheticIntervals(Release[N]):
         """How the cells were found: ``"tree"``, ``"privtree"`` and so on."""
         return self._method
 
-    def ranges(self, query: object) -> list[tuple[int, int]]:
-        """Return the codes ``first <= code < stop`` of a query, for each column."""
-        if isinstance(query, Mapping):
-            return self._ranges(cast("Mapping[object, object]", query), None)[0]
-        if not isinstance(query, (tuple, list)):
-            msg = "A query is a pair (lo, hi), or a mapping of columns to pairs."
-            raise ParameterTypeError(msg)
-        pair = cast("Sequence[object]", query)
-        if len(pair) != 2:  # noqa: PLR2004 - two ends
-            msg = f"A query is a pair (lo, hi), not {len(pair)} values."
-            raise ParameterTypeError(msg)
-        return self._ranges(*pair)[0]
-
     # What every release says
 
     @property
@@ -329,14 +328,13 @@ class SyntheticIntervals(Release[N]):
     def noise(self) -> NoiseLaw:
         """The family and scale of the noise in each count, in rows."""
         shape = self._shape
-        counts = shape.error if isinstance(shape, Line) else shape
-        return NoiseLaw.of(GridError(noise=counts.noise, unit=counts.unit), COUNT)
+        return NoiseLaw.of(GridError(noise=shape.noise, unit=shape.unit), COUNT)
 
     @property
     def low_count(self) -> bool:
         """Whether the released number of rows is within its own error of 0."""
-        _, error = self._counted(self._everything)
-        return self._shape.rows <= float(error.half_width(PRINTED, cells=1)[0])
+        rows, error = self._shape.counted(everything(self._shape.grids))
+        return rows <= float(error.half_width(PRINTED, cells=1)[0])
 
     @property
     def stddev(self) -> NoReturn:
@@ -435,131 +433,17 @@ class SyntheticIntervals(Release[N]):
 
     # Inside
 
-    @property
-    def _everything(self) -> list[tuple[int, int]]:
-        return [(0, grid.size) for grid in self._shape.grids]
-
     def _line(self, what: str) -> Line:
         if isinstance(self._shape, Line):
             return self._shape
         msg = f"Boxes of several columns have no {what}."
         raise ParameterError(msg, hint="ask .count({...}) for one box and its error.")
 
-    def _counted(
-        self, ranges: list[tuple[int, int]]
-    ) -> tuple[float, CutError | BoxError]:
-        shape = self._shape
-        if isinstance(shape, Line):
-            ((first, stop),) = ranges
-            found = shape.counted(first, stop)
-            below, above = found.value - found.least, found.most - found.value
-            return found.value, CutError(law=shape.error, below=below, above=above)
-        return shape.counted(ranges)
-
-    def _unbiased(self, ranges: list[tuple[int, int]]) -> float:
-        """Return the rows in an interval, or a box, before clean-up."""
-        shape = self._shape
-        if isinstance(shape, Line):
-            return shape.unbiased(*ranges[0])
-        return shape.unbiased(ranges)
-
-    def _fraction(self, ranges: list[tuple[int, int]], title: str) -> ScalarRelease[N]:
-        rows = self._shape.rows
-        value, error = self._counted(ranges)
-        scale = 1 / rows if rows else 1.0
-        if isinstance(error, CutError):
-            ((first, stop),) = ranges
-            (whole,) = self._everything
-            times = 1.0 if first == whole[0] or stop == whole[1] else 2.0
-            error = replace(error, scale=scale, times=times)
-        else:
-            everything = self._counted(self._everything)[1]
-            total = max(cast("BoxError", everything).noises)
-            error = replace(error, scale=scale, total=total)
-        share = np.array([value * scale])
-        figures = Figures(
-            name="fraction",
-            column=_SHARE,
-            values=np.clip(share, 0.0, 1.0),
-            centre=share,
-            raw={
-                "count": np.array([self._unbiased(ranges)]),
-                "rows": np.array([self._unbiased(self._everything)]),
-            },
-            error=error,
-            low=Fraction(0),
-            high=Fraction(1),
-            low_count=np.array([self.low_count]),
-        )
-        return self._answer(figures, title)
-
     def _answer(self, figures: Figures, title: str) -> ScalarRelease[N]:
         measured = Measured(figures=(), cost=_FREE, provenance=self._provenance)
         return ScalarRelease(
             figures=figures, measured=measured, host=self._host, title=title
         )
-
-    def _ranges(self, lo: object, hi: object) -> tuple[list[tuple[int, int]], str]:
-        """Return the codes of an interval or a box, and the same in words."""
-        grids = self._shape.grids
-        pairs: dict[object, object]
-        if isinstance(lo, Mapping):
-            if hi is not None:
-                msg = "A mapping of columns to pairs (lo, hi) has both ends in it."
-                raise ParameterTypeError(msg)
-            pairs = {**cast("Mapping[object, object]", lo)}
-        elif len(grids) > 1 and (lo is not None or hi is not None):
-            names = ", ".join(f'"{grid.column.name}": (lo, hi)' for grid in grids[:2])
-            msg = "An interval of several columns is a mapping of columns to pairs."
-            raise ParameterTypeError(msg, hint=f"write .count({{{names}}}).")
-        else:
-            pairs = {next(iter(grids)).column.name: (lo, hi)}
-        known = [grid.column.name for grid in grids]
-        for name in pairs:
-            if name not in known:
-                msg = f"{name!r} is no column of this release: {enumeration(known)}."
-                raise ParameterError(msg)
-        found: list[tuple[int, int]] = []
-        words: list[str] = []
-        for grid in grids:
-            ends = _pair(pairs.get(grid.column.name, (None, None)))
-            found.append(_range(grid, *ends))
-            words.append(_in_words(grid.column.name, *ends))
-        return found, enumeration(words)
-
-
-def _pair(given: object) -> tuple[object, object]:
-    if not isinstance(given, (tuple, list)):
-        msg = f"An interval is a pair (lo, hi), not {type(given).__name__}."
-        raise ParameterTypeError(msg)
-    pair = cast("Sequence[object]", given)
-    if len(pair) != 2:  # noqa: PLR2004 - two ends
-        msg = f"An interval is a pair (lo, hi), not {len(pair)} values."
-        raise ParameterTypeError(msg)
-    return pair[0], pair[1]
-
-
-def _range(grid: Grid, lo: object, hi: object) -> tuple[int, int]:
-    """Return the codes ``first <= code < stop`` between two ends, both included."""
-    column, what = grid.column, f"an end of an interval of {grid.column.name!r}"
-    low = None if lo is None else column.number(lo, what=what)
-    high = None if hi is None else column.number(hi, what=what)
-    if low is not None and high is not None and low > high:
-        msg = f"The ends of an interval are reversed: {lo} to {hi}."
-        raise ParameterError(msg)
-    first = 0 if low is None else grid.above(low)
-    stop = grid.size if high is None else grid.upto(high)
-    return first, max(first, stop)
-
-
-def _in_words(name: str, lo: object, hi: object) -> str:
-    if lo is None and hi is None:
-        return name
-    if lo is None:
-        return f"{name} up to {cell_text(hi)}"
-    if hi is None:
-        return f"{name} from {cell_text(lo)}"
-    return f"{name} from {cell_text(lo)} to {cell_text(hi)}"
 
 
 def _no_row_error() -> NoRowErrorError:

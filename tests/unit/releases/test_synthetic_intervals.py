@@ -21,6 +21,7 @@ from polars.testing import assert_frame_equal
 import dpframe
 from dpframe.errors import ParameterError, ParameterTypeError
 from dpframe.releases.load import load
+from dpframe.releases.ranges import asked_by
 from dpframe.testing import recording
 
 if TYPE_CHECKING:
@@ -263,8 +264,8 @@ def test_ends_and_quantiles_are_in_the_columns_own_type(  # noqa: PLR0917
         (lambda s: s.interval(), ParameterError, "no error bars"),
         (lambda s: s.to_native(interval=0.95), ParameterError, "no error bars"),
         (bool, ParameterTypeError, "truth"),
-        (lambda s: s.ranges(5), ParameterTypeError, "pair"),
-        (lambda s: s.ranges((1, 2, 3)), ParameterTypeError, "3 values"),
+        (lambda s: asked_by(s.shape.grids, 5), ParameterTypeError, "pair"),
+        (lambda s: asked_by(s.shape.grids, (1, 2, 3)), ParameterTypeError, "3 values"),
     ],
 )
 def test_mistaken_questions_are_refused(
