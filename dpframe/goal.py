@@ -218,6 +218,10 @@ class _Search(Generic[Q]):
         outlook = self.plan(loss).outlook
         error = outlook.known_error(self.rows)
         target = _length(outlook.column, self.within)
+        if target >= outlook.widest:
+            msg = f"Every answer is within {self.within}, even one of noise alone."
+            hint = f"the error is never above {outlook.widest:g}; pass a smaller one."
+            raise ParameterError(msg, hint=hint)
         widest = error.half_width(self.confidence, cells=outlook.cells).max()
         return bool(widest <= target)
 

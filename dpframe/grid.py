@@ -32,7 +32,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 MOST_POINTS: Final = 1 << 64
 _EXACT: Final = 1 << 53
-_HALF: Final = Fraction(1, 2)
+_ALIKE: Final = 10**9
 _INT64: Final = 1 << 63
 
 
@@ -40,7 +40,8 @@ _INT64: Final = 1 << 63
 class EvenGrid:
     """Evenly spaced points: a value goes to the nearest, halfway ones upwards.
 
-    A double that is a middle but for its rounding goes to either.
+    A double that is a middle but for its rounding goes to either. A time goes to the
+    last point that is not after it, as a moment goes to its day.
 
     Attributes
     ----------
@@ -78,27 +79,38 @@ class EvenGrid:
         """Return where a point lies on the number line."""
         return self.low + code * self.step
 
-    def near(self, number: Fraction) -> int:
-        """Return the code of the point nearest to a place on the number line."""
-        steps = math.floor((number - self.low) / self.step + _HALF)
+    @property
+    def shift(self) -> Fraction:
+        """How far below a point lie the first values that go to it."""
+        return Fraction(0) if self.column.kind.is_temporal else self.step / 2
+
+    def code(self, number: Fraction) -> int:
+        """Return the code of the point that a place on the number line goes to."""
+        steps = math.floor((number - self.low + self.shift) / self.step)
         return min(max(steps, 0), self.size - 1)
 
     def above(self, number: Fraction) -> int:
         """Return how many points lie below a place: the code of the first that is not.
 
-        A point is met by whatever the column holds as the same float.
+        A point is met by whatever the column holds as the same float, and within a
+        billionth of a step: ends of intervals are sums as often as not.
         """
-        near = self.near(number)
-        if same(self.column, self.point(near), number):
-            return near
+        here = self.code(number)
+        if self._meets(here, number):
+            return here
         steps = math.ceil((number - self.low) / self.step)
         return min(max(steps, 0), self.size)
 
     def upto(self, number: Fraction) -> int:
         """Return how many points lie at or below a place."""
         above = self.above(number)
-        met = above < self.size and same(self.column, self.point(above), number)
-        return above + met
+        return above + (above < self.size and self._meets(above, number))
+
+    def _meets(self, code: int, number: Fraction) -> bool:
+        point = self.point(code)
+        if same(self.column, point, number):
+            return True
+        return not self.column.is_whole and abs(point - number) <= self.step / _ALIKE
 
     def numbers(self, codes: Array) -> Array:
         """Return where points lie: whole numbers, or the nearest doubles."""
@@ -122,7 +134,7 @@ class EvenGrid:
 
 @dataclass(frozen=True, kw_only=True)
 class ListedGrid:
-    """Listed points in ascending order: a value goes to the nearest.
+    """Listed points in ascending order: a value goes to one as in an `EvenGrid`.
 
     Attributes
     ----------
@@ -168,10 +180,9 @@ class ListedGrid:
 
         Whole numbers where the number line is whole.
         """
-        middles = [
-            (one + other) / 2
-            for one, other in zip(self.points, self.points[1:], strict=False)
-        ]
+        if self.column.kind.is_temporal:
+            return tuple(int(point) for point in self.points[1:])
+        middles = [(one + other) / 2 for one, other in pairwise(self.points)]
         if self.column.is_whole:
             return tuple(math.ceil(middle) for middle in middles)
         return tuple(float(middle) for middle in middles)
@@ -180,15 +191,15 @@ class ListedGrid:
         """Return where a point lies on the number line."""
         return self.points[code]
 
-    def near(self, number: Fraction) -> int:
-        """Return the code of the point nearest to a place on the number line."""
+    def code(self, number: Fraction) -> int:
+        """Return the code of the point that a place on the number line goes to."""
         return sum(threshold <= number for threshold in self.thresholds)
 
     def above(self, number: Fraction) -> int:
         """Return how many points lie below a place; as those of an `EvenGrid`."""
-        near = self.near(number)
-        if same(self.column, self.points[near], number):
-            return near
+        here = self.code(number)
+        if same(self.column, self.points[here], number):
+            return here
         return bisect_left(self.points, number)
 
     def upto(self, number: Fraction) -> int:

@@ -6,6 +6,7 @@ it for the smallest loss that is accurate enough.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -96,6 +97,9 @@ class Outlook:
         the error of one cell; None where the guess is needed.
     unit : str
         What the error is counted in, where that is not the answer's own unit.
+    widest : float
+        An error that every answer keeps, whatever it costs: a fraction is never more
+        than 1 off.
     law : str
         What papers call the noise, where its error is known only when it is released:
         it follows from cells that are found on the way.
@@ -107,6 +111,7 @@ class Outlook:
     schema: Mapping[str, pl.DataType] = field(default_factory=dict[str, Any])
     error: Callable[[int | None], ErrorLaw | None]
     unit: str = ""
+    widest: float = math.inf
     law: str = ""
 
     def known_error(self, rows: int | None) -> ErrorLaw:

@@ -7,13 +7,11 @@ being the quantile. The choice is one of a piece of the grid, then of a point in
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from decimal import ROUND_CEILING
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpframe.adaptive.pieces import Pieces, pieces_of
-from dpframe.noise.brackets import DIGITS, context, locate
-from dpframe.noise.quantiles import as_decimal, rounded_up
+from dpframe.noise.brackets import DIGITS, locate
 from dpframe.noise.randomness import below
 
 if TYPE_CHECKING:
@@ -59,7 +57,9 @@ def select_quantile(
 
     Accuracy
     --------
-    See `rank_error`.
+    With a chance of at least ``1 - beta`` the rows below the code weigh no more than
+    ``q * n + e`` and those at or below it no less than ``q * n - e``, where e is
+    ``log(size / beta) / (rate * r)``.
 
     Raises
     ------
@@ -79,31 +79,6 @@ def select_quantile(
     first, last = int(search.pieces.first[place]), int(search.pieces.last[place])
     points = below(last - first + 1, 1, width=size.bit_length())
     return first + int(points[0])
-
-
-def rank_error(*, size: int, level: Fraction, rate: Fraction, beta: Fraction) -> float:
-    """Bound how far in weight a chosen code lies from being the quantile.
-
-    Parameters
-    ----------
-    size, level, rate
-        As in `select_quantile`.
-    beta : Fraction
-        Above 0 and at most 1.
-
-    Returns
-    -------
-    float
-        ``log(size / beta) / rate`` over the level's denominator, rounded up. With a
-        probability of at least ``1 - beta`` the rows at or below the code weigh no less
-        than ``level * n`` minus this, and the rows below it no more than ``level * n``
-        plus this.
-    """
-    up = context(DIGITS, ROUND_CEILING)
-    folds = up.ln(as_decimal(size / beta, up))
-    return rounded_up(
-        up.multiply(folds, as_decimal(1 / (rate * level.denominator), up))
-    )
 
 
 def reach_of(size: int, rate: Fraction, digits: int = DIGITS) -> int:

@@ -203,7 +203,7 @@ def _replace(value: pl.Expr, old: pl.Series) -> pl.Expr:
 
 
 def grid_code(grid: Grid) -> pl.Expr:
-    """Return the code of the nearest point of a grid, null where the value is missing.
+    """Return the code of a value's point of a grid, null where the value is missing.
 
     As unsigned integers: a grid may have 2^64 points.
     """
@@ -216,6 +216,7 @@ def grid_code(grid: Grid) -> pl.Expr:
         last = math.nextafter(float(grid.size), 0.0)
         return steps.floor().clip(0.0, min(float(grid.size - 1), last)).cast(pl.UInt64)
     low, high, step = int(grid.low), int(grid.high), int(grid.step)
+    shift = int(grid.shift)
     if step >= _FEW_STEPS:  # a handful of points, further apart than sums can be
         points = tuple(grid.point(place) for place in range(grid.size))
         return _listed_code(ListedGrid(column=column, points=points))
@@ -226,11 +227,11 @@ def grid_code(grid: Grid) -> pl.Expr:
         return (clipped - pl.lit(low, dtype)).cast(pl.UInt64)
     unit = pl.lit(step, dtype)
     if not wide:
-        steps = (clipped - pl.lit(low - step // 2, dtype)) // unit
+        steps = (clipped - pl.lit(low - shift, dtype)) // unit
         return steps.cast(pl.UInt64)
     whole, rest = divmod(low, step)  # apart, so that no difference passes 128 bits
     steps = clipped // unit
-    remainder = clipped - steps * unit + pl.lit(step // 2 - rest, dtype)
+    remainder = clipped - steps * unit + pl.lit(shift - rest, dtype)
     return (steps - pl.lit(whole, dtype) + remainder // unit).cast(pl.UInt64)
 
 

@@ -107,6 +107,7 @@ def cdf(
             title=f"cumulative distribution of {name}, {axis.size} rows",
             column=FRACTION,
             cells=axis.size,
+            widest=1.0,
             schema={**dict(keys.schema), "fraction": FRACTION.dtype},
             error=lambda rows: None if rows is None else error(float(rows * weight)),
         ),

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from dpframe.frame import PrivateFrame
     from dpframe.query import Measured
 
+
 def keys_loss(
     *, epsilon: object, rho: object, delta: object, allow_weak: object
 ) -> Loss:

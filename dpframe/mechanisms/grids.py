@@ -94,11 +94,10 @@ def grid_of(
     if not ctype.kind.is_ordered and ctype.kind is not Kind.OBJECT:
         msg = f"Column {ctype.name!r} holds {ctype.kind.value}, which has no order."
         raise ParameterTypeError(msg, hint="release its counts by keys instead.")
-    if ctype.kind is Kind.FLOAT and step is None and not fine:
-        raise _continuous(ctype.name, release)
+    if ctype.kind is Kind.FLOAT and not fine and (step is None or found is None):
+        lacks = ["bounds"] * (found is None) + ["step"] * (step is None)
+        raise _continuous(ctype.name, release, lacks)
     if found is None:
-        if ctype.kind is Kind.FLOAT:
-            raise _continuous(ctype.name, release)
         msg = f"{release} needs the bounds of column {ctype.name!r}."
         name = ctype.name
         hint = f"write .dp.bounds({{{name!r}: (low, high)}}), or pass bounds=."
@@ -136,15 +135,17 @@ def check_held(grid: Grid, column: ColumnType) -> None:
     raise ParameterError(msg, hint="pass narrower bounds=, or cast it in a step first.")
 
 
-def _continuous(name: str, release: str) -> DomainRequiredError:
+def _continuous(name: str, release: str, lacks: list[str]) -> DomainRequiredError:
     msg = (
         f"{release} needs a finite ordered domain, and column {name!r} is continuous: "
         "without bounds and a step no differentially private answer can be accurate "
-        "on every data set (Blum, Ligett and Roth 2013, Cor. 5.2)."
+        "on every data set (Blum, Ligett and Roth 2013, Cor. 5.2). "
+        f"It has no {' and no '.join(lacks)}."
     )
+    forms = {"bounds": "bounds=(low, high)", "step": "step=..."}
     hint = (
-        "pass bounds=(low, high) and step=..., or domain=[...], chosen without "
-        "looking at the data."
+        f"pass {' and '.join(forms[what] for what in lacks)}, or domain=[...], chosen "
+        "without looking at the data."
     )
     return DomainRequiredError(msg, hint=hint)
 

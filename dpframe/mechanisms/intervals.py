@@ -37,8 +37,6 @@ from dpframe.releases.synthetic_intervals import SyntheticIntervals
 from dpframe.table import enumeration
 
 if TYPE_CHECKING:
-    from dpframe.releases.line import Line
-    from dpframe.releases.boxes import Boxes
     from collections.abc import Callable
 
     from dpframe.adaptive.session import Session
@@ -48,6 +46,8 @@ if TYPE_CHECKING:
     from dpframe.nested import Fanouts
     from dpframe.privacy.loss import Loss
     from dpframe.query import Measured
+    from dpframe.releases.boxes import Boxes
+    from dpframe.releases.line import Line
     from dpframe.tally import Contribution
 
 Array = np.ndarray[Any, np.dtype[Any]]

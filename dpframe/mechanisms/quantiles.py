@@ -122,7 +122,7 @@ class Quantiles:
     ) -> Quantiles:
         """Return the quantiles that a call asks for."""
         grid = grid_of(
-            frame, column, bounds=bounds, step=step, fine=True, release="quantile"
+            frame, column, bounds=bounds, step=step, fine=True, release="A quantile"
         )
         found = cls(
             grid=grid,

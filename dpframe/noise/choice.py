@@ -7,11 +7,11 @@ next, since weights may come from private rows.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from fractions import Fraction
 from functools import lru_cache
+from math import gcd, lcm
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -74,9 +74,9 @@ def cumulative(weights: Sequence[tuple[int, Fraction]]) -> Cuts:
         raise ParameterError(fact)
     lightest = min(rate for factor, rate in weights if factor)
     rates = [max(rate - lightest, Fraction(0)) for _, rate in weights]
-    common = math.lcm(*(rate.denominator for rate in rates))
+    common = lcm(*(rate.denominator for rate in rates))
     whole = [int(rate * common) for rate in rates]
-    unit = math.gcd(*whole) or 1
+    unit = gcd(*whole) or 1
     steps = np.array([number // unit for number in whole], dtype=object)
 
     @lru_cache(maxsize=4)

@@ -12,6 +12,7 @@ from dpframe.releases.cut_error import BoxError
 from dpframe.releases.ranges import everything
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from fractions import Fraction
 
     from dpframe.grid import Grid
@@ -82,6 +83,16 @@ class Boxes:
             noises=noises,
         )
         return value, error
+
+    def counted_many(
+        self, queries: Sequence[Ranges], confidence: float
+    ) -> tuple[Array, Array, Array]:
+        """Return the rows in some boxes, and how far below and above they may be."""
+        found = [self.counted(ranges) for ranges in queries]
+        sides = [error.sides(confidence, cells=1) for _, error in found]
+        value = np.array([value for value, _ in found])
+        below, above = (np.array([float(side[i][0]) for side in sides]) for i in (0, 1))
+        return value, below, above
 
     def fraction(self, ranges: Ranges) -> tuple[float, BoxError]:
         """Return the fraction of all rows in a box, and how far off it may be.

@@ -107,5 +107,5 @@ class StoredHost:
 def _from_text(dtype: str) -> Any:
     try:
         return pd.api.types.pandas_dtype(dtype)
-    except TypeError:
+    except (TypeError, NotImplementedError):  # such as a decimal of Arrow
         return None

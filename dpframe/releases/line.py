@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from dpframe.releases.cut_error import CutError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from fractions import Fraction
 
     from dpframe.grid import Grid
@@ -22,11 +23,15 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class Counted(NamedTuple):
-    """A count, and the same without and with all of the cells that an end cuts."""
+    """Counts, and the same without and with all of the cells that an end cuts."""
 
-    value: float
-    least: float
-    most: float
+    value: Array
+    least: Array
+    most: Array
+
+
+_CROSSED: Final = [0, 2, 1]
+"""A count is the least where the rows below its lower end are the most."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,25 +116,36 @@ class Line:
         """The last code of each cell."""
         return np.append(self.starts[1:] - np.uint64(1), np.uint64(self.grid.size - 1))
 
-    def between(self, first: int, stop: int) -> Counted:
-        """Return the rows of ``first <= code < stop``."""
-        if first >= stop:
-            return Counted(0.0, 0.0, 0.0)
-        lower, upper = self._around(first), self._around(stop)
-        value = upper.value - lower.value
-        if not self.cut:
-            return Counted(value, value, value)
-        return Counted(
-            value,
-            max(upper.least - lower.most, 0.0),
-            upper.most - lower.least,
+    def between(self, firsts: Sequence[int], stops: Sequence[int]) -> Counted:
+        """Return the rows of ``first <= code < stop`` for some intervals."""
+        value, least, most = (
+            upper - lower
+            for upper, lower in zip(
+                self._around(stops), self._around(firsts)[_CROSSED], strict=True
+            )
         )
+        empty = np.array([f >= s for f, s in zip(firsts, stops, strict=True)])
+        if not self.cut:
+            least = most = value
+        cells = (value, np.maximum(least, 0.0), most)
+        return Counted(*(np.where(empty, 0.0, cell) for cell in cells))
 
     def counted(self, ranges: Ranges) -> tuple[float, CutError]:
         """Return the rows in an interval, and how far off they may be."""
-        found = self.between(*ranges[0])
-        below, above = found.value - found.least, found.most - found.value
-        return found.value, CutError(law=self.error, below=below, above=above)
+        ((first, stop),) = ranges
+        found = self.between([first], [stop])
+        value, least, most = (float(cell[0]) for cell in found)
+        error = CutError(law=self.error, below=value - least, above=most - value)
+        return value, error
+
+    def counted_many(
+        self, queries: Sequence[Ranges], confidence: float
+    ) -> tuple[Array, Array, Array]:
+        """Return the rows in intervals, and how far below and above they may be."""
+        firsts = [first for ((first, _),) in queries]
+        value, least, most = self.between(firsts, [stop for ((_, stop),) in queries])
+        width = self.error.half_width(confidence, cells=1)
+        return value, value - least + width, most - value + width
 
     def fraction(self, ranges: Ranges) -> tuple[float, CutError]:
         """Return the fraction of all rows in an interval, and how far off it may be.
@@ -197,12 +213,17 @@ class Line:
         share = (code - start) / (last - start + 1)
         return float(self._running[place]) + share * float(self.raw[place])
 
-    def _around(self, code: int) -> Counted:
-        """Return the rows below a code, and below the ends of the cell it cuts."""
-        if code >= self.grid.size:
-            return Counted(self.rows, self.rows, self.rows)
-        value = float(self.prefixes(np.array([code], dtype=np.uint64))[0])
-        place = int(np.searchsorted(self.starts, np.uint64(code), side="right")) - 1
-        if int(self.starts[place]) == code:
-            return Counted(value, value, value)
-        return Counted(value, float(self.below[place]), float(self.below[place + 1]))
+    def _around(self, codes: Sequence[int]) -> Array:
+        """Return the rows below codes, and below the ends of the cells they cut.
+
+        Shape ``(3, codes)``, in the order of `Counted`.
+        """
+        size = self.grid.size
+        inside = np.array([min(code, size - 1) for code in codes], dtype=np.uint64)
+        value = self.prefixes(inside)
+        places = np.searchsorted(self.starts, inside, side="right") - 1
+        met = self.starts[places] == inside
+        least = np.where(met, value, self.below[places])
+        most = np.where(met, value, self.below[places + 1])
+        beyond = np.array([code >= size for code in codes])
+        return np.where(beyond, self.rows, np.stack([value, least, most]))

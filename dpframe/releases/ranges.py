@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
+
+import numpy as np
 
 from dpframe.errors import ParameterError, ParameterTypeError
 from dpframe.table import cell_text, enumeration
@@ -67,6 +69,23 @@ def asked_by(grids: tuple[Grid, ...], query: object) -> Asked:
     return asked(grids, *_pair(query, what="A query"))
 
 
+def listed(queries: object) -> list[object]:
+    """Return a list, tuple or array of queries as a list.
+
+    Raises
+    ------
+    ParameterTypeError
+        If it is none.
+    """
+    if isinstance(queries, np.ndarray):
+        pairs: Any = cast("Any", queries)
+        return [tuple(pair) if np.ndim(pair) else pair for pair in pairs]
+    if not isinstance(queries, (list, tuple)):
+        msg = f"queries must be a list of pairs (lo, hi), not {type(queries).__name__}."
+        raise ParameterTypeError(msg, hint="write [(0, 10), (10, 20)].")
+    return list(cast("Sequence[object]", queries))
+
+
 def everything(grids: tuple[Grid, ...]) -> Ranges:
     """Return all codes of all grids."""
     return [(0, grid.size) for grid in grids]
@@ -93,6 +112,13 @@ def _range(grid: Grid, lo: object, hi: object) -> tuple[int, int]:
         raise ParameterError(msg)
     first = 0 if low is None else grid.above(low)
     stop = grid.size if high is None else grid.upto(high)
+    if first == grid.size or stop == 0:
+        ends = [column.value(end) for end in (grid.low, grid.high)]
+        msg = (
+            f"The release knows {column.name!r} from {cell_text(ends[0])} to "
+            f"{cell_text(ends[1])}: rows beyond were counted at these ends."
+        )
+        raise ParameterError(msg, hint="ask for an interval that meets them.")
     return first, max(first, stop)
 
 

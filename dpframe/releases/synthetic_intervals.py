@@ -21,9 +21,9 @@ from dpframe.releases.line import Line
 from dpframe.releases.noise_law import NoiseLaw
 from dpframe.releases.plot import plot_intervals
 from dpframe.releases.quantile_error import QuantileError
-from dpframe.releases.ranges import asked, everything
+from dpframe.releases.ranges import asked, asked_by, everything, listed
 from dpframe.releases.scalar import ScalarRelease
-from dpframe.table import cell_text, enumeration
+from dpframe.table import Table, cell_text, enumeration
 from dpframe.values import ColumnType, Kind
 
 if TYPE_CHECKING:
@@ -38,6 +38,14 @@ Array = np.ndarray[Any, np.dtype[Any]]
 _FREE: Final = Loss(epsilon=Fraction(0))
 _JUST_BELOW: Final = 1 - 2.0**-40
 """So that a fraction that is reached exactly stays so where sums are rounded."""
+_ROUNDED: Final = 0.5
+"""How far a count may be rounded to whole rows."""
+
+_MOST: Final = float(2**62)
+
+MOST_ROWS: Final = 10**8
+"""Synthetic rows that are made at most."""
+
 _SHARE: Final = ColumnType("fraction", pl.Float64(), Kind.FLOAT)
 
 
@@ -108,8 +116,10 @@ class SyntheticIntervals(Release[N]):
 
         Accuracy
         --------
-        The error covers the noise, and rows that lie anywhere in a cell that an end
-        cuts. Rows were clipped to the bounds and rounded to the grid before.
+        Rows were clipped to the bounds before, and each went to a point of the grid:
+        numbers to the nearest, times to the last one not after them. Points from `lo`
+        to `hi` are counted. The error covers the noise; where a partition put several
+        points in a cell, also rows anywhere in a cell that an end cuts.
 
         Raises
         ------
@@ -125,13 +135,48 @@ class SyntheticIntervals(Release[N]):
         figures = Figures(
             name="count",
             column=COUNT,
-            values=np.rint(centre).astype(np.int64),
+            values=_whole(centre),
             centre=centre,
             raw={"count": np.array([shape.unbiased(ranges)])},
             error=error,
             low=Fraction(0),
         )
         return self._answer(figures, f"count of {words}")
+
+    def count_many(self, queries: object, *, confidence: float = 0.95) -> Table:
+        """Return how many rows lie in each of many intervals, or boxes.
+
+        Parameters
+        ----------
+        queries : list, or array of shape ``(n, 2)``
+            Pairs of ends, or mappings of columns to pairs, as `count` takes them.
+        confidence : float, default 0.95
+            In ``(0, 1)``, of the ends `lower` and `upper`.
+
+        Returns
+        -------
+        Table
+            One row for each query: `count`, `lower` and `upper`, in rows; at no cost.
+
+        Raises
+        ------
+        ParameterTypeError, ParameterError
+            As `count`.
+        """
+        level = checked_confidence(confidence)
+        shape = self._shape
+        found = [asked_by(shape.grids, query).ranges for query in listed(queries)]
+        value, below, above = shape.counted_many(found, level)
+        ends = (np.maximum(value - below, 0.0), np.maximum(value + above, 0.0))
+        return Table(
+            pl.DataFrame(
+                {
+                    "count": _whole(value),
+                    "lower": np.floor(ends[0]),
+                    "upper": np.ceil(ends[1]),
+                }
+            )
+        )
 
     def fraction(self, lo: object = None, hi: object = None) -> ScalarRelease[N]:
         """Return which fraction of the rows lies in an interval, or in a box.
@@ -229,7 +274,8 @@ class SyntheticIntervals(Release[N]):
     def sample(self, n: int) -> N:
         """Return so many synthetic rows, in the library that the data came from.
 
-        The same release gives the same rows for the same n.
+        They are spread as evenly as the released counts allow, not drawn at random: the
+        same release gives the same rows for the same n.
 
         Parameters
         ----------
@@ -400,9 +446,9 @@ class SyntheticIntervals(Release[N]):
         points = " × ".join(str(grid.size) for grid in self._shape.grids)
         parts = [cell_text(self._title), f"{points} points", self._method]
         if isinstance(self._shape, Line):
-            width = self.accuracy(PRINTED)
+            width = np.ceil(self.accuracy(PRINTED) + _ROUNDED)
             known = np.isfinite(width)
-            rows = f"± {np.ceil(width):.0f} rows" if known else "of unknown error"
+            rows = f"± {width:.0f} rows" if known else "of unknown error"
             parts.append(f"any interval {rows}")
         if self.low_count:
             parts.append("low count")
@@ -424,6 +470,9 @@ class SyntheticIntervals(Release[N]):
         return self._rows
 
     def _made(self, number: int) -> tuple[pl.DataFrame, N]:
+        if number > MOST_ROWS:
+            msg = f"{number} synthetic rows are too many; the most is {MOST_ROWS}."
+            raise ParameterError(msg, hint="ask for fewer with .sample(n).")
         codes = self._shape.codes(number).reshape(number, len(self._shape.grids))
         columns = [
             series(grid, codes[:, axis]) for axis, grid in enumerate(self._shape.grids)
@@ -444,6 +493,11 @@ class SyntheticIntervals(Release[N]):
         return ScalarRelease(
             figures=figures, measured=measured, host=self._host, title=title
         )
+
+
+def _whole(counts: Array) -> Array:
+    """Return counts in whole rows; a tiny loss may have released more than fit."""
+    return np.rint(np.minimum(counts, _MOST)).astype(np.int64)
 
 
 def _no_row_error() -> NoRowErrorError:

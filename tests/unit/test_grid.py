@@ -71,9 +71,15 @@ def test_a_number_goes_to_the_nearest_point_and_a_middle_upwards(
         distances = far(points, number)
         nearest = [c for c, away in enumerate(distances) if away == min(distances)]
         if grid.column.is_whole or len(nearest) == 1:
-            assert grid.near(number) == nearest[-1]
+            assert grid.code(number) == nearest[-1]
         else:  # a middle of floats is a double, which may lie beside it
-            assert grid.near(number) in nearest
+            assert grid.code(number) in nearest
+
+
+def test_a_time_goes_to_the_last_point_that_is_not_after_it() -> None:
+    for grid in (even(pl.Date(), 0, 7, 4), listed(pl.Date(), 0, 7, 14, 21)):
+        found = [grid.code(Fraction(day)) for day in range(-2, 30)]
+        assert found == [min(max(day // 7, 0), 3) for day in range(-2, 30)]
 
 
 @pytest.mark.parametrize("grid", GRIDS, ids=str)
@@ -96,9 +102,10 @@ def test_an_end_that_reads_back_as_a_points_double_is_that_point() -> None:
         for number in (Fraction(code, 10), Fraction(code / 10)):
             assert grid.above(number) == code
             assert grid.upto(number) == code + 1
-    next_double = Fraction(math.nextafter(0.3, 1.0))
-    assert grid.above(next_double) == 4
-    assert grid.upto(next_double) == 4
+    for beside in (math.nextafter(0.3, 1.0), math.nextafter(0.3, 0.0), 0.1 + 0.2):
+        assert (grid.above(Fraction(beside)), grid.upto(Fraction(beside))) == (3, 4)
+    for apart, met in ((Fraction("0.3000000002"), 4), (Fraction("0.2999999998"), 3)):
+        assert (grid.above(apart), grid.upto(apart)) == (met, met)
 
 
 def test_an_end_that_a_32_bit_column_holds_is_that_point() -> None:
@@ -180,7 +187,7 @@ def test_all_of_2_to_the_64_points_have_their_own_place(
     assert [int(value) for value in made.to_list()] == [low + code for code in codes]
     for code in codes:
         number = Fraction(low + code)
-        assert grid.near(number) == code
+        assert grid.code(number) == code
         assert grid.above(number) == code
         assert grid.upto(number) == code + 1
 

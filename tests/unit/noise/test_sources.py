@@ -24,7 +24,7 @@ SAMPLING = [
     "max_norm",
     "gaussian",
 ]
-INTEGERS = {"isqrt"}  # what math computes without a float
+INTEGERS = {"gcd", "isqrt", "lcm"}  # what math computes without a float
 GENERATORS = {"random", "numpy.random", "secrets"}
 
 

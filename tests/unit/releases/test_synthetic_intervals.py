@@ -83,12 +83,49 @@ def test_a_tree_answers_every_interval_as_the_rounded_rows_do() -> None:
     for lo, hi in product([None, *range(-2, 9)], repeat=2):
         if lo is not None and hi is not None and lo > hi:
             continue
+        if (lo is not None and lo > 6) or (hi is not None and hi < 0):
+            with pytest.raises(ParameterError, match="knows 'x' from 0 to 6"):
+                made.count(lo, hi)
+            continue
         low, high = (-9 if lo is None else lo), (99 if hi is None else hi)
         count = sum(low <= code <= high for code in CODES)
         assert made.count(lo, hi).value == count
         assert made.fraction(lo, hi).value == pytest.approx(count / rows)
         if lo is None and hi is not None:
             assert made.cdf(hi).value == pytest.approx(count / rows)
+
+
+def test_many_intervals_are_answered_as_each_is_alone() -> None:
+    frame = attached({"x": NUMBERS, "y": NUMBERS}, bounds={"x": (0, 6), "y": (0, 6)})
+    asked = [(lo, hi) for lo in range(7) for hi in range(lo, 7)]
+    for method in ("tree", "privtree"):
+        made = frame.dp.synthetic_intervals("x", method=method, epsilon=1)
+        table = made.count_many(np.array(asked), confidence=0.9).to_dicts()
+        for query, row in zip(asked, table, strict=True):
+            answer = made.count(*query)
+            assert row["count"] == answer.value
+            assert (row["lower"], row["upper"]) == answer.interval(0.9)
+    boxes = frame.dp.synthetic_intervals(["x", "y"], method="privtree", epsilon=1)
+    questions = [{"x": pair, "y": (1, 4)} for pair in asked]
+    table = boxes.count_many(questions).to_dicts()
+    for query, row in zip(questions, table, strict=True):
+        answer = boxes.count(query)
+        assert row["count"] == answer.value
+        assert (row["lower"], row["upper"]) == answer.interval()
+    for wrong, fault in (
+        (5, "list of pairs"),
+        ([(1, 2, 3)], "3 values"),
+        ([7], "pair"),
+    ):
+        with pytest.raises(ParameterTypeError, match=fault):
+            made.count_many(wrong)
+    assert len(made.count_many([])) == 0
+
+
+def test_more_rows_than_fit_are_refused_when_they_are_asked_for() -> None:
+    made = frozen(attached({"x": NUMBERS}), bounds=(0, 6), method="tree")
+    with pytest.raises(ParameterError, match="too many"):
+        made.sample(10**9)
 
 
 def test_quantiles_are_the_least_points_that_reach_a_fraction() -> None:
