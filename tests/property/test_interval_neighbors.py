@@ -12,10 +12,10 @@ import os
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
-from checks.calls import attached, native, random_row, random_rows
-from checks.columns import COLUMNS, DAY, Column, seeded
+from checks.calls import attached, native
+from checks.columns import COLUMNS, DAY, Column
+from checks.neighbours import moved, neighbours
 
 from dpframe.query import GAUSSIAN
 from dpframe.testing import recording
@@ -23,8 +23,7 @@ from dpframe.testing import recording
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpframe.engines.ordered import Ordered
-    from dpframe.testing import Record, RecordedSearch
+    from dpframe.testing import Record
 
 AUDIT = int(os.environ.get("DPFRAME_AUDIT", "1"))
 PAIRS = 3 * AUDIT
@@ -89,35 +88,6 @@ def seen(
     return record, made
 
 
-def moved(mine: RecordedSearch, theirs: RecordedSearch) -> int:
-    """Return the weight that moved, over all points together."""
-    cells = zip(mine.exact, theirs.exact, strict=True)
-    return sum(difference(one, other) for one, other in cells)
-
-
-def difference(one: Ordered, other: Ordered) -> int:
-    codes = np.unique(np.concatenate([one.codes, other.codes]))
-    below = [np.append(order.all_below(codes), order.total) for order in (one, other)]
-    return int(np.abs(np.diff(below[0]) - np.diff(below[1])).sum())
-
-
-def neighbours(
-    column: Column, pair: int, *, unit: bool
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return rows with and without unit 0; in the first pair all its weight counts."""
-    rng = seeded(f"intervals {column} {unit} {pair}")
-    rows = (
-        random_rows(rng, column, most=5, units=4)
-        if unit
-        else [random_row(rng, column, place) for place in range(5)]
-    )
-    rest = [row for row in rows if row["u"] != 0]
-    value = float(column.keys[0]) if column.dtype.is_float() else column.keys[0]
-    full = {"y": 0.5, "g": "a", "b": True, "u": 0, "x": value}
-    own = [row for row in rows if row["u"] == 0]
-    return rest + (own if pair else [full] * (2 if unit else 1)), rest
-
-
 def public(made: Any) -> tuple[Any, ...]:
     """Return what a release says that must not follow from rows."""
     facts = (made.method, made.shape.grids, made.cost, made.provenance, made.guarantee)
@@ -136,7 +106,7 @@ def test_no_unit_moves_a_tree_or_an_order_further_than_claimed(
         for pair in range(PAIRS):
             (whole, one), (less, other) = (
                 seen(rows, column, call, unit=unit, gaussian=gaussian)
-                for rows in neighbours(column, pair, unit=unit)
+                for rows in neighbours(column, pair, unit=unit, name="intervals")
             )
             assert public(one) == public(other)
             assert (whole.parameters, whole.cost) == (less.parameters, less.cost)

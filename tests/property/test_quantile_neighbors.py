@@ -11,18 +11,17 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
-from checks.calls import attached, native, random_row, random_rows
-from checks.columns import COLUMNS, LEVELS, Column, seeded
+from checks.calls import attached, native
+from checks.columns import COLUMNS, LEVELS, Column
+from checks.neighbours import moved, neighbours
 
 from dpframe.testing import recording
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpframe.engines.ordered import Ordered
-    from dpframe.testing import Record, RecordedSearch
+    from dpframe.testing import Record
 
 AUDIT = int(os.environ.get("DPFRAME_AUDIT", "1"))
 PAIRS = 4 * AUDIT
@@ -63,35 +62,6 @@ def seen(rows: list[dict[str, Any]], column: Column, call: str, unit: Any) -> Re
     return record
 
 
-def moved(mine: RecordedSearch, theirs: RecordedSearch) -> int:
-    """Return the weight that moved, over all points of all cells together."""
-    cells = zip(mine.exact, theirs.exact, strict=True)
-    return sum(difference(one, other) for one, other in cells)
-
-
-def difference(one: Ordered, other: Ordered) -> int:
-    codes = np.unique(np.concatenate([one.codes, other.codes]))
-    below = [np.append(order.all_below(codes), order.total) for order in (one, other)]
-    return int(np.abs(np.diff(below[0]) - np.diff(below[1])).sum())
-
-
-def neighbours(
-    column: Column, pair: int, *, unit: bool
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    rng = seeded(f"quantiles {column} {unit} {pair}")
-    rows = (
-        random_rows(rng, column, most=5, units=4)
-        if unit
-        else [random_row(rng, column, place) for place in range(5)]
-    )
-    value = float(column.keys[0]) if column.dtype.is_float() else column.keys[0]
-    full = {"y": 0.5, "g": "a", "b": True, "u": 0, "x": value}
-    rows = [row for row in rows if row["u"] != 0] + (
-        [row for row in rows if row["u"] == 0] if pair else [full] * (2 if unit else 1)
-    )
-    return rows, [row for row in rows if row["u"] != 0]
-
-
 @pytest.mark.parametrize("unit", [False, True], ids=["rows", "units"])
 @pytest.mark.parametrize("call", CALLS)
 def test_no_unit_moves_a_range_of_rows_further_than_claimed(
@@ -102,7 +72,7 @@ def test_no_unit_moves_a_range_of_rows_further_than_claimed(
         for pair in range(PAIRS):
             whole, less = (
                 seen(rows, column, call, unit)
-                for rows in neighbours(column, pair, unit=unit)
+                for rows in neighbours(column, pair, unit=unit, name="quantiles")
             )
             assert whole.parameters == less.parameters
             assert whole.cost == less.cost
