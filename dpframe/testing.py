@@ -15,10 +15,11 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
 
 from dpframe.adaptive.session import CHANCE
+from dpframe.block import GAUSSIAN, MAX_NORM
 from dpframe.measure import probe
 from dpframe.noise import DiscreteGaussian
 from dpframe.noise.randomness import override
-from dpframe.query import GAUSSIAN, MAX_NORM, Part
+from dpframe.query import Part
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence

@@ -13,8 +13,8 @@ import numpy as np
 from dpframe.adaptive.quantile import select_quantile
 from dpframe.adaptive.splits import split
 from dpframe.adaptive.spread import Spread
+from dpframe.block import Block
 from dpframe.nested import stacked
-from dpframe.query import Block
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from dpframe.block import Block
 from dpframe.errors import ParameterError
-from dpframe.query import Block, Part
+from dpframe.query import Part
 from dpframe.tally import COARSE, Tally, shares
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpframe.block import Block
 from dpframe.mechanisms.inputs import (
     chosen,
     listed_columns,
@@ -23,7 +24,7 @@ from dpframe.mechanisms.inputs import (
 )
 from dpframe.mechanisms.scalar import scalar_query
 from dpframe.outlook import Outlook
-from dpframe.query import Block, Part, Query
+from dpframe.query import Part, Query
 from dpframe.releases.figures import COUNT, Figures, GridError
 from dpframe.releases.scalar import ScalarRelease
 from dpframe.table import enumeration

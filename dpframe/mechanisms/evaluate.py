@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 
+from dpframe.block import Block
 from dpframe.declare import find_column, public_value
 from dpframe.deviation import EveryInterval, EveryQuery
 from dpframe.errors import ParameterError, ParameterTypeError
@@ -17,7 +18,7 @@ from dpframe.mechanisms.counts import count_figures
 from dpframe.mechanisms.grids import WIDEST_NUMBER
 from dpframe.mechanisms.inputs import row_contribution
 from dpframe.outlook import Outlook
-from dpframe.query import Block, Part, Query
+from dpframe.query import Part, Query
 from dpframe.releases.figures import COUNT, GridError
 from dpframe.releases.line import Line
 from dpframe.releases.ranges import asked_by

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import numpy as np
 
 from dpframe.adaptive.session import tree_block
+from dpframe.block import Block
 from dpframe.declare import public_value
 from dpframe.errors import ParameterError, ParameterTypeError
 from dpframe.mechanisms.grids import check_held, grid_of
@@ -30,7 +31,7 @@ from dpframe.mechanisms.interval_shapes import (
 from dpframe.nested import Nested, fanouts, root
 from dpframe.ordering import Ordering
 from dpframe.outlook import Outlook
-from dpframe.query import Block, Part, Query, Search
+from dpframe.query import Part, Query, Search
 from dpframe.releases.cut_error import TreeError
 from dpframe.releases.figures import COUNT
 from dpframe.releases.synthetic_intervals import SyntheticIntervals

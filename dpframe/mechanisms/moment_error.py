@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from dpframe.block import GAUSSIAN, LAPLACE, MAX_NORM
 from dpframe.mechanisms.moment_sums import scale_of
-from dpframe.query import GAUSSIAN, LAPLACE, MAX_NORM
 from dpframe.releases.noise_sums import equal_quantile, gaussian_bound
 
 if TYPE_CHECKING:

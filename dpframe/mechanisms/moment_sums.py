@@ -18,8 +18,9 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
+from dpframe.block import MAX_NORM, Block
 from dpframe.errors import ParameterError
-from dpframe.query import MAX_NORM, Block, Part
+from dpframe.query import Part
 from dpframe.tally import COARSE, Ball, Tally
 
 if TYPE_CHECKING:

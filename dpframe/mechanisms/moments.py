@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import polars as pl
 
+from dpframe.block import Block
 from dpframe.errors import ParameterTypeError
 from dpframe.mechanisms.inputs import (
     chosen,
@@ -24,7 +25,7 @@ from dpframe.mechanisms.inputs import (
 )
 from dpframe.mechanisms.scalar import scalar_query
 from dpframe.mechanisms.sums import sum_line
-from dpframe.query import Block, Part
+from dpframe.query import Part
 from dpframe.releases.figures import COUNT, Figures, RootError, WeightedError
 from dpframe.releases.intervals import Sampling
 from dpframe.releases.noise_sums import Independent, independent

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from dpframe.block import Block
 from dpframe.errors import BoundsRequiredError, ParameterError, ParameterTypeError
 from dpframe.mechanisms.inputs import (
     chosen,
@@ -21,7 +22,7 @@ from dpframe.mechanisms.inputs import (
     unit_contribution,
 )
 from dpframe.mechanisms.scalar import scalar_query
-from dpframe.query import Block, Part
+from dpframe.query import Part
 from dpframe.releases.figures import Figures, GridError
 from dpframe.tally import WIDEST_TOTAL, Per, Tally, whole
 from dpframe.values import ColumnType, Kind, column_type

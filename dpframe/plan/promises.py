@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from dpframe.attach import attach
+from dpframe.block import Block
 from dpframe.declare import check_contributions
 from dpframe.errors import ParameterError, ParameterTypeError
 from dpframe.grid import MOST_POINTS
@@ -31,7 +32,7 @@ from dpframe.mechanisms.moments import moment
 from dpframe.mechanisms.quantiles import MEDIAN, quantile
 from dpframe.mechanisms.sums import sum_
 from dpframe.privacy.accountant import Accountant
-from dpframe.query import Block, Query, Search
+from dpframe.query import Query, Search
 from dpframe.table import enumeration
 
 if TYPE_CHECKING:

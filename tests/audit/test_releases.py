@@ -25,8 +25,8 @@ from checks.promises import claimed_law, distances, drawn, noise_follows_the_cla
 from checks.releases import bulk, event_counts, seen, sharper
 from scipy import stats
 
+from dpframe.block import MAX_NORM
 from dpframe.noise import DiscreteLaplace
-from dpframe.query import MAX_NORM
 
 if TYPE_CHECKING:
     from collections.abc import Callable

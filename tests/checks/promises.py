@@ -24,9 +24,9 @@ import dpframe
 from dpframe.accessor.groups import GroupBy
 from dpframe.accessor.namespace import PrivateNamespace
 from dpframe.attach import RawNamespace
+from dpframe.block import GAUSSIAN, MAX_NORM
 from dpframe.dialects.polars.private import PrivatePolars
 from dpframe.noise import DiscreteGaussian, DiscreteLaplace, MaxNorm
-from dpframe.query import GAUSSIAN, MAX_NORM
 from dpframe.testing import norm
 
 if TYPE_CHECKING:

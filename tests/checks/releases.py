@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpframe.adaptive.session import Drawn
+from dpframe.block import MAX_NORM
 from dpframe.measure import probe
 from dpframe.noise import DiscreteGaussian, DiscreteLaplace, MaxNorm
 from dpframe.provenance import Provenance
-from dpframe.query import MAX_NORM, Measured
+from dpframe.query import Measured
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence

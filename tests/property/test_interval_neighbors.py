@@ -17,7 +17,7 @@ from checks.calls import attached, native
 from checks.columns import COLUMNS, DAY, Column
 from checks.neighbours import moved, neighbours
 
-from dpframe.query import GAUSSIAN
+from dpframe.block import GAUSSIAN
 from dpframe.testing import recording
 
 if TYPE_CHECKING:

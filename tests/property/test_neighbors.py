@@ -32,8 +32,8 @@ from checks.calls import (
 from checks.columns import COLUMNS, Column, seeded
 
 import dpframe
+from dpframe.block import GAUSSIAN, MAX_NORM
 from dpframe.engines.local import evaluate
-from dpframe.query import GAUSSIAN, MAX_NORM
 from dpframe.tally import KeyAxis
 from dpframe.testing import recording
 from dpframe.values import column_type

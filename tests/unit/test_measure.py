@@ -8,11 +8,12 @@ import polars as pl
 import pytest
 
 from dpframe import Accountant
+from dpframe.block import GAUSSIAN, LAPLACE, MAX_NORM, Block
 from dpframe.errors import LedgerError, ParameterError
 from dpframe.measure import release
 from dpframe.noise import DiscreteGaussian, DiscreteLaplace
 from dpframe.privacy.loss import Loss
-from dpframe.query import GAUSSIAN, LAPLACE, MAX_NORM, Block, Part, Query
+from dpframe.query import Part, Query
 from dpframe.tally import WEIGHT, Contribution, Distinct, KeyAxis, Per, Tally
 from dpframe.values import column_type
 
