@@ -760,8 +760,10 @@ def test_losses_of_every_kind_release(columns: int, method: str) -> None:
 
 
 def test_low_count_is_whether_the_rows_are_within_their_own_error() -> None:
-    few = made_of(1, "tree", {"x": [1] * 3})
-    many = made_of(1, "tree", {"x": [1] * 10_000})
+    few, many = (
+        frozen(attached({"x": [1] * rows}), bounds=(0, 6), method="tree")
+        for rows in (3, 10_000)
+    )
     assert (few.low_count, many.low_count) == (True, False)
     assert few.fraction(0, 3).low_count
     assert not many.fraction(0, 3).low_count
