@@ -10,6 +10,7 @@ import numpy as np
 
 from dpframe.block import GAUSSIAN, LAPLACE, MAX_NORM
 from dpframe.mechanisms.moment_sums import scale_of
+from dpframe.releases.error_bounds import Alike
 from dpframe.releases.noise_sums import equal_quantile, gaussian_bound
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ _TERMS: Final = (1, 2, 1)
 
 
 @dataclass(frozen=True, kw_only=True)
-class _ScaledError:
+class _ScaledError(Alike):
     """The first-order error of any covariance entry, in units of the half-widths."""
 
     part: Part
@@ -49,11 +50,6 @@ class _ScaledError:
             for block in self.part.blocks
         )
         return np.array([spread / self._resolution / self.rows])
-
-    def cell(self, place: int) -> _ScaledError:
-        """Return the error of one entry: that of every entry."""
-        del place
-        return self
 
     @property
     def _resolution(self) -> int:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpframe.releases.error_bounds import Alike, Bounded
 from dpframe.releases.interval_error import interval_quantile
 from dpframe.releases.noise_sums import many_bound
 
@@ -18,12 +19,9 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-_ONE_SIGMA: Final = 0.6827
-"""How often a normal error is within its standard deviation."""
-
 
 @dataclass(frozen=True, kw_only=True)
-class TreeError:
+class TreeError(Bounded):
     """The largest error of all intervals of a tree of noisy counts, in rows.
 
     It holds for every interval at once, whichever are asked, and whyever.
@@ -48,18 +46,9 @@ class TreeError:
         steps = interval_quantile(self.size, self.noise, confidence=confidence)
         return np.array([steps * float(self.unit)])
 
-    def stddev(self) -> Array:
-        """Return what the largest error is within in 68% of releases."""
-        return self.half_width(_ONE_SIGMA, cells=1)
-
-    def cell(self, place: int) -> TreeError:
-        """Return the error of one interval: that of every one."""
-        del place
-        return self
-
 
 @dataclass(frozen=True, kw_only=True)
-class StatedError:
+class StatedError(Bounded):
     """An error of all intervals that a theorem states at one confidence.
 
     Attributes
@@ -88,14 +77,9 @@ class StatedError:
         """Return the stated width."""
         return np.array([self.width])
 
-    def cell(self, place: int) -> StatedError:
-        """Return the error of one interval: that of every one."""
-        del place
-        return self
-
 
 @dataclass(frozen=True, kw_only=True)
-class CutError:
+class CutError(Bounded):
     """The error of one answer: that of the released counts, and of cells cut in two.
 
     Attributes
@@ -135,14 +119,9 @@ class CutError:
         """Return that of the noise alone."""
         return self.times * self.law.stddev() * self.scale
 
-    def cell(self, place: int) -> CutError:
-        """Return the error of one answer."""
-        del place
-        return self
-
 
 @dataclass(frozen=True, kw_only=True)
-class BoxError:
+class BoxError(Alike):
     """The error of the count in one box, around a value that was cleaned up.
 
     Attributes
@@ -190,8 +169,3 @@ class BoxError:
         """Return that of the noise in all cells touched."""
         variance = (max(self.noises) + self.total) * self.noise.variance
         return np.array([math.sqrt(variance) * float(self.unit) * self.scale])
-
-    def cell(self, place: int) -> BoxError:
-        """Return the error of one answer."""
-        del place
-        return self

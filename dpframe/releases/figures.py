@@ -17,6 +17,7 @@ import numpy as np
 import polars as pl
 
 from dpframe.outlook import sides_of
+from dpframe.releases.error_bounds import Alike
 from dpframe.releases.noise_sums import sum_bound
 from dpframe.values import PER_SECOND, ColumnType, Kind
 
@@ -46,7 +47,7 @@ _LONGEST: Final = dt.timedelta.max // dt.timedelta(seconds=1)
 
 
 @dataclass(frozen=True, kw_only=True)
-class GridError:
+class GridError(Alike):
     """The error of a noisy whole number times a public unit: exact."""
 
     noise: Noise
@@ -60,11 +61,6 @@ class GridError:
     def stddev(self) -> Array:
         """Return the noise's standard deviation."""
         return np.array([math.sqrt(self.noise.variance) * float(self.unit)])
-
-    def cell(self, place: int) -> GridError:
-        """Return the error of one cell: that of every cell."""
-        del place
-        return self
 
 
 @dataclass(frozen=True, kw_only=True)

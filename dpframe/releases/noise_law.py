@@ -5,27 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dpframe.releases.cut_error import CutError, StatedError, TreeError
+from dpframe.releases.error_bounds import Bounded
 from dpframe.releases.figures import GridError, column_length
-from dpframe.releases.quantile_error import QuantileError
-from dpframe.releases.rank_error import RankError, ShareError, TreeRankError
+from dpframe.releases.rank_error import RankError
 
 if TYPE_CHECKING:
     from dpframe.outlook import ErrorLaw
     from dpframe.releases.figures import Figures
     from dpframe.values import ColumnType
-
-
-_BOUNDS = (
-    CutError,
-    QuantileError,
-    RankError,
-    ShareError,
-    StatedError,
-    TreeError,
-    TreeRankError,
-)
-"""Errors that are bounded, whose standard deviation is not known."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +47,7 @@ class NoiseLaw:
         if isinstance(error, RankError):
             scale = column_length(column, float(error.noise.scale))
         stddev = column_length(column, float(error.stddev().max()))
-        bounded = isinstance(error, _BOUNDS)
+        bounded = isinstance(error, Bounded)
         return cls(name=error.noise.name, scale=scale, stddev=stddev, bounded=bounded)
 
     @classmethod

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpframe.releases.error_bounds import Bounded
+
 if TYPE_CHECKING:
     from fractions import Fraction
 
@@ -17,7 +19,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class QuantileError:
+class QuantileError(Bounded):
     """The error of the q-quantile of a line, in the column's unit.
 
     Attributes
@@ -66,12 +68,3 @@ class QuantileError:
         low, high = min(low, self.code), max(high, self.code)
         least, here, most = (line.grid.point(code) for code in (low, self.code, high))
         return np.array([float(here - least)]), np.array([float(most - here)])
-
-    def stddev(self) -> Array:
-        """Return what the error is within in 68% of releases."""
-        return self.half_width(0.6827, cells=1)
-
-    def cell(self, place: int) -> QuantileError:
-        """Return the error of one answer."""
-        del place
-        return self

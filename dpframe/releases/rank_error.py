@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from dpframe.releases.error_bounds import Bounded
 from dpframe.releases.interval_error import interval_quantile
 
 if TYPE_CHECKING:
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, np.dtype[Any]]
 
 _SUREST: Final = math.nextafter(1.0, 0.0)
-
-_ONE_SIGMA: Final = 0.6827
-"""How often a normal error is within its standard deviation."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +45,7 @@ class Choice:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RankError:
+class RankError(Bounded):
     """The rank error of points that were chosen one by one.
 
     A point of rank error t has a chance below ``exp(-t / scale)`` against one of none,
@@ -82,18 +80,9 @@ class RankError:
         folds = math.log(self.points) + math.log(choices / (1 - confidence))
         return np.array([float(self.noise.scale) * folds])
 
-    def stddev(self) -> Array:
-        """Return what the error is within in 68% of releases."""
-        return self.half_width(_ONE_SIGMA, cells=1)
-
-    def cell(self, place: int) -> RankError:
-        """Return the error of one cell: that of every cell."""
-        del place
-        return self
-
 
 @dataclass(frozen=True, kw_only=True)
-class TreeRankError:
+class TreeRankError(Bounded):
     """The rank error of points that are read off a tree of noisy counts.
 
     Let e be the error of a prefix sum F, and m and M the least and the largest of
@@ -126,18 +115,9 @@ class TreeRankError:
         steps = interval_quantile(self.size, self.noise, confidence=sure)
         return np.array([steps * float(self.unit)])
 
-    def stddev(self) -> Array:
-        """Return what the largest error is within in 68% of releases."""
-        return self.half_width(_ONE_SIGMA, cells=1)
-
-    def cell(self, place: int) -> TreeRankError:
-        """Return the error of one cell: that of every cell."""
-        del place
-        return self
-
 
 @dataclass(frozen=True, kw_only=True)
-class ShareError:
+class ShareError(Bounded):
     """The error of the shares of a noisy distribution, all of them together.
 
     With t the true share and e the error of a prefix sum F, the share ``F(x) / F(n)``
@@ -163,12 +143,3 @@ class ShareError:
         del cells
         steps = interval_quantile(self.size, self.noise, confidence=confidence)
         return np.array([min(steps / self.total, 1.0)])
-
-    def stddev(self) -> Array:
-        """Return what the largest error is within in 68% of releases."""
-        return self.half_width(_ONE_SIGMA, cells=1)
-
-    def cell(self, place: int) -> ShareError:
-        """Return the error of one share: that of every one."""
-        del place
-        return self
