@@ -76,6 +76,8 @@ def test_every_release_that_the_table_names_is_there() -> None:
     assert {"mean_cov", "histogram", "group_by", "preview"} <= names
     people = dpframe.attach(pl.DataFrame({"x": [1.0]}), dpframe.Accountant(epsilon=1))
     assert [name for name in sorted(names) if not hasattr(people.dp, name)] == []
+    previews = {name for name in dir(people.dp.preview) if not name.startswith("_")}
+    assert previews - names == set()
 
 
 TABLE = "  age  count   ±\n"
