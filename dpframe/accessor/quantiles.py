@@ -313,8 +313,8 @@ class Distributions(Runner[N]):
             zCDP loss ρ instead, unitless: Gaussian noise. Needs a budget in ρ, or in ε
             and δ; there an `epsilon` may be spent as ρ = ε²/2.
         within : float, optional
-            Error of the noise to stay within instead, as a fraction, for all bins at
-            once: the smallest loss that does is used.
+            Error of the noise to stay within instead, as a fraction in ``(0, 1)``, for
+            all bins at once: the smallest loss that does is used.
         confidence : float, optional
             With which probability `within` holds, in ``(0, 1)``. Default: 0.95.
         rows : int, optional

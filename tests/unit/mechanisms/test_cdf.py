@@ -97,6 +97,16 @@ def test_a_fraction_to_stay_within_needs_a_guess_of_the_rows() -> None:
     assert "/ n each" in repr(preview.cdf("x", bins=16, epsilon=1))
 
 
+@pytest.mark.parametrize("within", [1, 1.5])
+def test_an_error_that_every_fraction_keeps_buys_nothing(within: float) -> None:
+    frame = attached(bounds={"x": (0, 8)})
+    with pytest.raises(ParameterError, match=r"even one of noise alone") as refused:
+        frame.dp.cdf("x", bins=16, within=within, rows=10_000)
+    assert "never above 1" in str(refused.value)
+    assert len(frame.dp.state.accountant.events) == 0
+    assert frame.dp.preview.cdf("x", bins=16, within=0.999, rows=10_000).cost
+
+
 def test_gaussian_noise_has_a_distribution_too() -> None:
     frame = pl.DataFrame(ROWS).dp.attach(
         dpframe.Accountant(rho=1), bounds={"x": (0, 8)}
