@@ -17,11 +17,10 @@ from dpframe.mechanisms.quantiles import (
     MEDIAN,
     Quantile,
     Quantiles,
-    level_of,
-    level_text,
 )
 from dpframe.mechanisms.sums import Sum
 from dpframe.mechanisms.tables import axis_names, table_query
+from dpframe.releases.quantiles import level_of, level_text
 from dpframe.table import enumeration
 
 if TYPE_CHECKING:

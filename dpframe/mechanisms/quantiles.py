@@ -27,10 +27,10 @@ from dpframe.mechanisms.tables import axis_names, table_query
 from dpframe.nested import Nested, fanouts, unstacked
 from dpframe.ordering import Ordering
 from dpframe.outlook import Outlook
-from dpframe.privacy.loss import Loss, exact_rational
+from dpframe.privacy.loss import Loss
 from dpframe.query import Part, Query, Search
 from dpframe.releases.figures import INT64, PRINTED, RANK, Figures
-from dpframe.releases.quantiles import QuantilesRelease
+from dpframe.releases.quantiles import QuantilesRelease, level_of, level_text
 from dpframe.releases.rank_error import Choice, RankError, TreeRankError
 from dpframe.releases.tabular import TableRelease
 from dpframe.table import enumeration
@@ -56,27 +56,6 @@ _MOST_LEAVES: Final = 1 << 22
 _ANY: Final = math.ulp(0.0)
 
 MEDIAN: Final = Fraction(1, 2)
-
-
-def level_of(q: object) -> Fraction:
-    """Return a level, read as its shortest decimal.
-
-    Raises
-    ------
-    ParameterError
-        If it is not from 0 to 1.
-    """
-    level = exact_rational(q, what="q")
-    if not 0 <= level <= 1:
-        msg = f"q must be from 0 to 1, not {float(level):g}."
-        raise ParameterError(msg, hint="write 0.95 for the 95th percentile.")
-    return level
-
-
-def level_text(level: Fraction) -> str:
-    """Return a level as its decimal, or as a fraction where that has no short one."""
-    decimal = f"{float(level):g}"
-    return decimal if Fraction(decimal) == level else str(level)
 
 
 def levels_of(q: object) -> tuple[Fraction, ...]:

@@ -12,7 +12,7 @@ import polars as pl
 from dpframe.errors import ParameterError, ParameterTypeError
 from dpframe.goal import checked_confidence, checked_rows
 from dpframe.grid import series
-from dpframe.privacy.loss import Loss, exact_rational
+from dpframe.privacy.loss import Loss
 from dpframe.query import Measured
 from dpframe.releases.answer import Release
 from dpframe.releases.figures import COUNT, PRINTED, Figures, GridError
@@ -21,6 +21,7 @@ from dpframe.releases.line import Line
 from dpframe.releases.noise_law import NoiseLaw
 from dpframe.releases.plot import plot_intervals
 from dpframe.releases.quantile_error import QuantileError
+from dpframe.releases.quantiles import level_of, level_text
 from dpframe.releases.ranges import asked, asked_by, everything, listed
 from dpframe.releases.scalar import ScalarRelease
 from dpframe.table import Table, cell_text, enumeration
@@ -233,10 +234,7 @@ class SyntheticIntervals(Release[N]):
             If q is out of range, or the release is of several columns.
         """
         line = self._line("quantile")
-        level = exact_rational(q, what="q")
-        if not 0 <= level <= 1:
-            msg = f"q must lie between 0 and 1, not {q}."
-            raise ParameterError(msg)
+        level = level_of(q)
         rank = float(level) * line.rows * _JUST_BELOW
         code = int(line.codes_at(np.array([rank]))[0])
         number = line.grid.numbers(np.array([code], dtype=np.uint64))
@@ -252,7 +250,7 @@ class SyntheticIntervals(Release[N]):
             high=line.grid.high,
             low_count=np.array([self.low_count]),
         )
-        return self._answer(figures, f"quantile {q} of {column.name}")
+        return self._answer(figures, f"{level_text(level)} quantile of {column.name}")
 
     def alpha(self, confidence: float = 0.95) -> float:
         """Return the largest error of any interval, as a fraction of the rows.
