@@ -1,8 +1,8 @@
 """How far off the answers of a tree of noisy counts may be, before it is drawn.
 
 Without clean-up the errors do not depend on the data: they are those of a tree of
-noise alone. So the largest one, over all intervals or over all prefixes, has a known
-law for each size, and clean-up never increases it.
+noise alone. So the largest one, over all intervals, has a known law for each size, and
+clean-up never increases it.
 
 The law is simulated once, for continuous noise of scale 1, at some fan-outs and
 confidences. What lies between, beyond and below is covered thus:
@@ -76,32 +76,18 @@ def interval_quantile(size: int, noise: Noise, *, confidence: float) -> float:
     ParameterError
         If `confidence` is out of range.
     """
-    return _quantile("interval", size, noise, confidence)
-
-
-def prefix_quantile(size: int, noise: Noise, *, confidence: float) -> float:
-    """Return what the errors of all prefix sums stay within, together.
-
-    Prefix sums are the intervals that begin at the first cell: those of a cumulative
-    distribution. Parameters and result are those of `interval_quantile`.
-    """
-    return _quantile("prefix", size, noise, confidence)
-
-
-def _quantile(statistic: str, size: int, noise: Noise, confidence: float) -> float:
-    """Scale the tabulated quantile, with its margins."""
     law = "laplace" if isinstance(independent(noise), DiscreteLaplace) else "normal"
     miss = float(miss_per_cell(confidence, 1))
     if size > LARGEST:
         nodes = 2 * sum(children - 1 for children in fanouts(size))
         return many_bound(noise, nodes, miss / (size * (size + 1)))
-    unit = _at_confidence(_row(law, statistic, size), miss)
+    unit = _at_confidence(_row(law, size), miss)
     return float(noise.scale) * _MARGIN * unit + _HALF_STEP
 
 
-def _row(law: str, statistic: str, size: int) -> tuple[float, ...]:
+def _row(law: str, size: int) -> tuple[float, ...]:
     """Return the quantiles at all tabulated confidences for a number of cells."""
-    rows = TABLE[law, statistic]
+    rows = TABLE[law]
     levels, branching = len(fanouts(size)), fanouts(size)[0]
     known = [b for height, b in rows if height == levels]
     low = max(b for b in known if b <= branching)

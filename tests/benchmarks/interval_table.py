@@ -36,7 +36,6 @@ TREES: Final = {
 """Branchings by number of levels: from the least to the largest that sizes ask for."""
 
 CONFIDENCES: Final = (0.5, 0.68, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999)
-STATISTICS: Final = ("interval", "prefix")
 LAWS: Final = ("laplace", "normal")
 DRAWS: Final = {1: 400_000, 2: 60_000, 3: 20_000, 4: 10_000, 5: 6_000}
 TURN: Final = 50
@@ -46,13 +45,13 @@ _LEAVES: Final = 2_000_000  # held at a time
 def draws(
     generator: np.random.Generator, law: str, levels: int, branching: int, count: int
 ) -> Array:
-    """Return largest interval and prefix errors of trees, shape ``(2, count)``."""
+    """Return the largest interval errors of trees, shape ``(count,)``."""
     noise = getattr(generator, law)
     if levels > 2:
         parts = _pooled(generator, noise, levels, branching, count)
     else:
         parts = _whole(noise, levels, branching, count)
-    return np.concatenate(list(parts), axis=1)
+    return np.concatenate(list(parts))
 
 
 def whole(noise: Any, levels: int, branching: int, count: int) -> Array:
@@ -62,11 +61,7 @@ def whole(noise: Any, levels: int, branching: int, count: int) -> Array:
     leaves = consistent([noise(size=shape) for shape in shapes], fans)
     prefixes = leaves.cumsum(axis=1)
     high, low = prefixes.max(axis=1), prefixes.min(axis=1)
-    return _statistics(np.maximum(high, 0), np.minimum(low, 0))
-
-
-def _statistics(high: Array, low: Array) -> Array:
-    return np.stack([high - low, np.maximum(high, -low)])
+    return np.maximum(high, 0) - np.minimum(low, 0)
 
 
 def _whole(noise: Any, levels: int, branching: int, count: int) -> Iterator[Array]:
@@ -99,7 +94,7 @@ def _pooled(
         lacking = final - own
         high = _highest(profiles, picks, signs, starts, lacking)
         low = -_highest(profiles, picks, -signs, -starts, -lacking)
-        yield _statistics(high, low)
+        yield high - low
 
 
 def _settled(own: Array, above: list[Array], b: int) -> Array:
@@ -151,7 +146,7 @@ def _highest(
     return best
 
 
-HEADER = '''"""Quantiles of the largest error of a tree's answers, for noise of scale 1.
+HEADER = '''"""Quantiles of the largest interval error of a tree, for noise of scale 1.
 
 Simulated by ``tests/benchmarks/interval_table.py``, which makes this file.
 """
@@ -162,26 +157,23 @@ from typing import Final
 
 CONFIDENCES: Final = {confidences}
 
-TABLE: Final[dict[tuple[str, str], dict[tuple[int, int], tuple[float, ...]]]] = {{'''
+TABLE: Final[dict[str, dict[tuple[int, int], tuple[float, ...]]]] = {{'''
 
 
 def main(work: float) -> None:
     """Print the module."""
     generator = np.random.default_rng(2010)
-    rows: dict[tuple[str, str], list[str]] = {}
+    lines = [HEADER.format(confidences=CONFIDENCES)]
     for law in LAWS:
+        lines.append(f'    "{law}": {{')
         for levels, branchings in TREES.items():
             for b in branchings:
                 count = max(TURN, int(DRAWS[levels] * work) // TURN * TURN)
                 found = draws(generator, law, levels, b, count)
-                quantiles = np.quantile(found, CONFIDENCES, axis=1).T
-                for statistic, row in zip(STATISTICS, quantiles, strict=True):
-                    figures = ", ".join(f"{figure:.4g}" for figure in row)
-                    line = f"        ({levels}, {b}): ({figures}),"
-                    rows.setdefault((law, statistic), []).append(line)
-    lines = [HEADER.format(confidences=CONFIDENCES)]
-    for (law, statistic), each in rows.items():
-        lines += [f'    ("{law}", "{statistic}"): {{', *each, "    },"]
+                row = np.quantile(found, CONFIDENCES)
+                figures = ", ".join(f"{figure:.4g}" for figure in row)
+                lines.append(f"        ({levels}, {b}): ({figures}),")
+        lines.append("    },")
     print("\n".join([*lines, "}"]))  # noqa: T201 - a module to keep
 
 

@@ -15,11 +15,7 @@ from scipy.stats import binom
 from dpframe.errors import ParameterError
 from dpframe.nested import fanouts
 from dpframe.noise import DiscreteGaussian, DiscreteLaplace, MaxNorm
-from dpframe.releases.interval_error import (
-    LARGEST,
-    interval_quantile,
-    prefix_quantile,
-)
+from dpframe.releases.interval_error import LARGEST, interval_quantile
 from dpframe.releases.interval_table import CONFIDENCES, TABLE
 
 if TYPE_CHECKING:
@@ -28,8 +24,6 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, np.dtype[Any]]
 
 ALPHA = 1e-6
-QUANTILES = (interval_quantile, prefix_quantile)
-STATISTICS = ("interval", "prefix")
 SCALES = (Fraction(1, 5), Fraction(1, 2), Fraction(1), Fraction(5))
 
 
@@ -63,11 +57,9 @@ def staying(noise: Noise, cells: int, width: int) -> Array:
     return np.linalg.matrix_power(steps, cells).sum(axis=1)
 
 
-def exact_chance(statistic: str, noise: Noise, cells: int, bound: float) -> float:
+def exact_chance(noise: Noise, cells: int, bound: float) -> float:
     """P(the largest error of one level is at most the bound)."""
     limit = math.floor(bound)
-    if statistic == "prefix":
-        return float(staying(noise, cells, 2 * limit + 1)[limit])
     # A path that spans r places fits into windows of w in w - r + 1 ways.
     wide, less = (staying(noise, cells, limit + more).sum() for more in (1, 0))
     return float(wide - less)
@@ -75,27 +67,24 @@ def exact_chance(statistic: str, noise: Noise, cells: int, bound: float) -> floa
 
 @pytest.mark.parametrize("scale", [Fraction(1, 10), *SCALES])
 @pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("which", [0, 1])
 def test_one_level_is_within_the_bound_by_its_exact_law(
-    scale: Fraction, law: str, which: int
+    scale: Fraction, law: str
 ) -> None:
-    noise, quantile = LAWS[law](scale), QUANTILES[which]
+    noise = LAWS[law](scale)
     for cells in (1, 2, 3, 7, 24):
         for confidence in (0.1, 0.5, 0.6, 0.9, 0.95, 0.97, 0.997, 0.9995):
-            bound = quantile(cells, noise, confidence=confidence)
-            chance = exact_chance(STATISTICS[which], noise, cells, bound)
+            bound = interval_quantile(cells, noise, confidence=confidence)
+            chance = exact_chance(noise, cells, bound)
             assert chance >= confidence, (cells, confidence)
 
 
-@pytest.mark.parametrize("which", [0, 1])
-def test_the_exact_law_refutes_bounds_without_their_margins(which: int) -> None:
+def test_the_exact_law_refutes_bounds_without_their_margins() -> None:
     def missed(share: float, step: float) -> bool:
         return any(
             exact_chance(
-                STATISTICS[which],
                 noise,
                 cells,
-                share * (QUANTILES[which](cells, noise, confidence=level) - step),
+                share * (interval_quantile(cells, noise, confidence=level) - step),
             )
             < level
             for cells in (1, 3, 20)
@@ -109,22 +98,18 @@ def test_the_exact_law_refutes_bounds_without_their_margins(which: int) -> None:
 
 
 @pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("which", [0, 1])
-def test_one_level_is_close_to_its_exact_law(law: str, which: int) -> None:
+def test_one_level_is_close_to_its_exact_law(law: str) -> None:
     for cells in (2, 5, 24):
-        noise, statistic = LAWS[law](5), STATISTICS[which]
-        row = TABLE[law, statistic][1, cells]
+        noise, row = LAWS[law](5), TABLE[law][1, cells]
         for level, figure in zip(CONFIDENCES, row, strict=True):
-            below = exact_chance(statistic, noise, cells, 5 * figure * 0.97 - 1)
-            above = exact_chance(statistic, noise, cells, 5 * figure * 1.03 + 1)
+            below = exact_chance(noise, cells, 5 * figure * 0.97 - 1)
+            above = exact_chance(noise, cells, 5 * figure * 1.03 + 1)
             assert below < level < above, (cells, level)
 
 
 def test_one_cell_has_the_quantiles_of_one_draw() -> None:
     exact = [-math.log(1 - level) for level in CONFIDENCES]
-    for statistic in STATISTICS:
-        row = TABLE["laplace", statistic][1, 1]
-        np.testing.assert_allclose(row, exact, rtol=0.02)
+    np.testing.assert_allclose(TABLE["laplace"][1, 1], exact, rtol=0.02)
 
 
 # Several levels: draws.
@@ -139,7 +124,7 @@ def misses_allowed(draws: int, miss: float) -> tuple[int, int]:
 def simulated(law: str, levels: int, branching: int, draws: int, seed: int) -> Array:
     noise = getattr(np.random.default_rng(seed), law)
     parts = [whole(noise, levels, branching, 250) for _ in range(draws // 250)]
-    return np.concatenate(parts, axis=1)
+    return np.concatenate(parts)
 
 
 def fits(found: Array, row: Array) -> bool:
@@ -167,12 +152,11 @@ RESIMULATED = [
 def test_the_table_is_what_draws_give(
     law: str, levels: int, branching: int, draws: int
 ) -> None:
-    both = simulated(law, levels, branching, draws, seed=11)
-    for found, statistic in zip(both, STATISTICS, strict=True):
-        row = np.array(TABLE[law, statistic][levels, branching])
-        assert fits(found, row)
-        assert not fits(found, 0.95 * row)
-        assert not fits(found, 1.05 * row)
+    found = simulated(law, levels, branching, draws, seed=11)
+    row = np.array(TABLE[law][levels, branching])
+    assert fits(found, row)
+    assert not fits(found, 0.95 * row)
+    assert not fits(found, 1.05 * row)
 
 
 @pytest.mark.parametrize("law", LAWS)
@@ -181,16 +165,15 @@ def test_sizes_and_confidences_between_tabulated_ones_are_covered(
     law: str, size: int
 ) -> None:
     levels = fanouts(size)
-    assert (len(levels), levels[0]) not in TABLE[law, "interval"]
-    both = simulated(law, len(levels), levels[0], 5000, seed=12)
-    for found, quantile in zip(both, QUANTILES, strict=True):
-        for confidence in (0.3, 0.6, 0.85, 0.93, 0.97, 0.9975, 0.9999):
-            _, most = misses_allowed(5000, 1 - confidence)
-            # A thousand steps to a unit of noise: the half step is no help.
-            bound = quantile(size, LAWS[law](1000), confidence=confidence) / 1000
-            assert (found > bound).sum() <= most
-        bound = quantile(size, LAWS[law](1000), confidence=0.93) / 1000
-        assert (found > 0.9 * bound).sum() > misses_allowed(5000, 0.07)[1]
+    assert (len(levels), levels[0]) not in TABLE[law]
+    found = simulated(law, len(levels), levels[0], 5000, seed=12)
+    noise = LAWS[law](1000)  # so many steps to a unit: the half step is no help
+    for confidence in (0.3, 0.6, 0.85, 0.93, 0.97, 0.9975, 0.9999):
+        _, most = misses_allowed(5000, 1 - confidence)
+        bound = interval_quantile(size, noise, confidence=confidence) / 1000
+        assert (found > bound).sum() <= most
+    bound = interval_quantile(size, noise, confidence=0.93) / 1000
+    assert (found > 0.9 * bound).sum() > misses_allowed(5000, 0.07)[1]
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -206,13 +189,12 @@ def test_exact_noise_of_any_scale_is_within_the_bound(
     for size, draws in ((2**8, 2000), (2**12, 500)):
         levels = fanouts(size)
         parts = [whole(draw, len(levels), levels[0], 250) for _ in range(draws // 250)]
-        both = np.concatenate(parts, axis=1)
-        for found, quantile in zip(both, QUANTILES, strict=True):
-            for confidence in (0.5, 0.9, 0.99):
-                _, most = misses_allowed(draws, 1 - confidence)
-                bound = quantile(size, noise, confidence=confidence)
-                assert (found > bound).sum() <= most
-                assert scale < 1 or (found > 0.6 * bound).sum() > most
+        found = np.concatenate(parts)
+        for confidence in (0.5, 0.9, 0.99):
+            _, most = misses_allowed(draws, 1 - confidence)
+            bound = interval_quantile(size, noise, confidence=confidence)
+            assert (found > bound).sum() <= most
+            assert scale < 1 or (found > 0.6 * bound).sum() > most
 
 
 # The figures themselves.
@@ -230,11 +212,8 @@ def test_figures_of_a_tree_at_epsilon_one() -> None:
 
 
 @pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("quantile", QUANTILES)
-def test_bounds_are_linear_in_the_scale_but_for_half_a_step(
-    law: str, quantile: Any
-) -> None:
-    one, many = (quantile(5000, LAWS[law](s), confidence=0.9) for s in (1, 40))
+def test_bounds_are_linear_in_the_scale_but_for_half_a_step(law: str) -> None:
+    one, many = (interval_quantile(5000, LAWS[law](s), confidence=0.9) for s in (1, 40))
     assert many - 0.5 == pytest.approx(40 * (one - 0.5))
 
 
@@ -242,11 +221,11 @@ def test_bounds_are_linear_in_the_scale_but_for_half_a_step(
 @pytest.mark.parametrize("size", [1, 40, 300, 70_000, LARGEST])
 def test_bounds_grow_with_confidence_without_a_jump(law: str, size: int) -> None:
     levels = 1 - np.geomspace(1, 1e-12, 600)
-    for quantile in QUANTILES:
-        found = [quantile(size, LAWS[law](100), confidence=float(c)) for c in levels]
-        assert (np.diff(found) >= 0).all()
-        assert max(np.diff(found)) < 0.07 * found[-1]
-        assert found[-1] < 25 * found[0] or size == 1
+    noise = LAWS[law](100)
+    found = [interval_quantile(size, noise, confidence=float(c)) for c in levels]
+    assert (np.diff(found) >= 0).all()
+    assert max(np.diff(found)) < 0.07 * found[-1]
+    assert found[-1] < 25 * found[0] or size == 1
 
 
 def test_the_bound_beyond_the_table_holds_for_one_cell_and_is_not_loose() -> None:
@@ -257,11 +236,10 @@ def test_the_bound_beyond_the_table_holds_for_one_cell_and_is_not_loose() -> Non
 
 
 @pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("statistic", STATISTICS)
 def test_quantiles_rise_and_are_convex_in_the_logarithm_of_the_fan_out(
-    law: str, statistic: str
+    law: str,
 ) -> None:
-    rows = TABLE[law, statistic]
+    rows = TABLE[law]
     assert list(rows) == [(h, b) for h, each in TREES.items() for b in each]
     for levels, branchings in TREES.items():
         found = np.array([rows[levels, b] for b in branchings])
@@ -295,11 +273,10 @@ def test_beyond_the_simulated_sizes_a_larger_bound_is_known(
         assert (
             simulated < interval_quantile(size, noise, confidence=0.95) < 10 * simulated
         )
-        assert prefix_quantile(size, noise, confidence=0.95) > 0
 
 
 def test_certainty_and_dependent_noise_are_refused() -> None:
     with pytest.raises(ParameterError, match="below 1"):
-        prefix_quantile(4, laplace(1), confidence=1.0)
+        interval_quantile(4, laplace(1), confidence=1.0)
     with pytest.raises(TypeError, match="not independent"):
-        prefix_quantile(4, MaxNorm(dimension=4, scale=Fraction(1)), confidence=0.9)
+        interval_quantile(4, MaxNorm(dimension=4, scale=Fraction(1)), confidence=0.9)
