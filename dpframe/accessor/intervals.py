@@ -54,7 +54,7 @@ class IntervalMethods(Runner[N]):
             ``"tree"`` counts a complete tree of cells, ``"quad"`` the same for boxes;
             ``"privtree"`` first finds where the rows are; ``"binary_search"`` is the
             algorithm of Blum, Ligett and Roth, to compare with. Default: a complete
-            tree up to 2^18 steps of a column, or 4096 cells of several; else privtree.
+            tree up to 2^20 steps of a column, or 4096 cells of several; else privtree.
         epsilon : float, optional
             Privacy loss ε of this release, unitless, in ``(0, 50]``.
         rho : float, optional

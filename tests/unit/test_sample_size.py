@@ -185,7 +185,7 @@ def test_a_plan_prints_as_a_sentence_and_is_a_number() -> None:
         "Assumed: a privacy unit has at most 2 rows.",
     ]
     assert plan.assumptions[-1] == "a privacy unit has at most 2 rows"
-    many = rows_needed("synthetic_intervals", points=2**20, alpha=0.1, epsilon=1)
+    many = rows_needed("synthetic_intervals", points=2**21, alpha=0.1, epsilon=1)
     assert "privtree" in repr(many)
     assert repr(rows_needed("count", alpha=0.9, epsilon=50)).startswith("1 row: count")
 

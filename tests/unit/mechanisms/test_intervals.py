@@ -63,8 +63,8 @@ def private(rows: Any = None, *, budget: Any = None, **declared: Any) -> Any:
     ("columns", "declared", "expected"),
     [
         ("x", {"bounds": (0, 1)}, "tree"),
-        ("x", {"bounds": (0, 2**18)}, "tree"),
-        ("x", {"bounds": (0, 2**18 + 1)}, "privtree"),
+        ("x", {"bounds": (0, 2**20)}, "tree"),
+        ("x", {"bounds": (0, 2**20 + 1)}, "privtree"),
         ("x", {"bounds": (-(2**63), 2**63 - 1)}, "privtree"),
         (["x"], {"bounds": {"x": (0, 9)}}, "tree"),
         (["x", "y"], {"bounds": {"x": (0, 63), "y": (0, 6.3)}}, "quad"),
