@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 
 from dpframe.deviation import EveryInterval
-from dpframe.engines import rows
-from dpframe.engines.steps import weights
-from dpframe.frame import UNIT
-from dpframe.tally import Per
+from dpframe.engines.codes import coded, grid_names, row_weights
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from dpframe.deviation import Deviation, EveryQuery
 
 Array = np.ndarray[Any, np.dtype[Any]]
-
-_ROWS: Final = "__rows__"
 
 
 def largest_deviation(source: pl.LazyFrame, statistic: Deviation) -> Array:
@@ -38,19 +34,15 @@ def _sorted(source: pl.LazyFrame, statistic: Deviation) -> tuple[Array, Array]:
 
     Shapes ``(rows, grids)`` and ``(rows + 1,)``.
     """
-    names = [f"__{i}__" for i in range(len(statistic.grids))]
-    coded = map(rows.grid_code, statistic.grids)
-    chosen = dict(zip(names, coded, strict=True))
-    weighted = statistic.contribution.per is Per.ROWS
-    if weighted:
-        chosen[_ROWS] = pl.len().over(UNIT)
-    found = source.select(**chosen).drop_nulls().collect(engine="streaming")
+    names = grid_names(statistic.grids)
+    contribution = statistic.contribution
+    found = coded(source, grids=statistic.grids, contribution=contribution)
     found = found.sort(names[0])
-    if weighted:
-        weight = weights(found[_ROWS].to_numpy(), statistic.contribution.limit)
-        running = np.concatenate([np.zeros(1, np.int64), np.cumsum(weight)])
-    else:
+    weight = row_weights(found, contribution)
+    if weight is None:
         running = np.arange(found.height + 1, dtype=np.int64)
+    else:
+        running = np.concatenate([np.zeros(1, np.int64), np.cumsum(weight)])
     return np.stack([found[name].to_numpy() for name in names], axis=1), running
 
 

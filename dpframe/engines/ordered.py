@@ -12,11 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import polars as pl
 
-from dpframe.engines import rows
+from dpframe.engines.codes import CELL, coded, grid_names, row_weights
 from dpframe.engines.local import withheld
-from dpframe.engines.steps import weights
-from dpframe.frame import UNIT
-from dpframe.tally import Per
 
 if TYPE_CHECKING:
     from dpframe.frame import PrivateFrame
@@ -24,9 +21,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-_CELL: Final = "__cell__"
 _CODE: Final = "__code__"
-_ROWS: Final = "__rows__"
 _LAST: Final = (1 << 64) - 1
 
 
@@ -79,27 +74,20 @@ def ordered(frame: PrivateFrame, ordering: Ordering) -> list[Ordered]:
 
 
 def _sorted(source: pl.LazyFrame, ordering: Ordering) -> list[Ordered]:
-    grids = {f"__{i}__": rows.grid_code(g) for i, g in enumerate(ordering.grids)}
-    chosen = dict(grids)
-    if ordering.axes:
-        chosen[_CELL] = rows.code(ordering.axes).cast(pl.UInt64)
-    weighted = ordering.contribution.per is Per.ROWS
-    if weighted:
-        chosen[_ROWS] = pl.len().over(UNIT)
-    found = source.select(**chosen).drop_nulls().collect(engine="streaming")
+    grids, contribution = ordering.grids, ordering.contribution
+    found = coded(source, grids=grids, contribution=contribution, axes=ordering.axes)
+    names = grid_names(grids)
     if len(grids) > 1:
-        codes = ordering.curve.codes([found[name].to_numpy() for name in grids])
-        found = found.drop(list(grids)).with_columns(pl.Series(_CODE, codes))
+        along = ordering.curve.codes([found[name].to_numpy() for name in names])
+        found = found.drop(names).with_columns(pl.Series(_CODE, along))
     else:
-        found = found.rename({next(iter(grids)): _CODE})
-    found = found.sort([_CELL, _CODE] if ordering.axes else _CODE)
+        found = found.rename({names[0]: _CODE})
+    found = found.sort([CELL, _CODE] if ordering.axes else _CODE)
     codes = found[_CODE].to_numpy()
-    weight: Array | None = None
-    if weighted:
-        weight = weights(found[_ROWS].to_numpy(), ordering.contribution.limit)
+    weight = row_weights(found, contribution)
     if not ordering.axes:
         return [Ordered(codes=codes, running=_running(weight))]
-    cells = found[_CELL].to_numpy()
+    cells = found[CELL].to_numpy()
     stops = np.searchsorted(cells, np.arange(ordering.cells), side="right").tolist()
     parts = zip([0, *stops[:-1]], stops, strict=True)
     return [
