@@ -5,6 +5,10 @@ from __future__ import annotations
 import datetime as dt
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+import polars as pl
+
+import dpframe
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -25,6 +29,12 @@ DECLARED: Final = {
     "bounds": {"age": (0, 65), "days": (0, 30)},
     "domain": {"state": ["CA", "NY"]},
 }
+
+_PUBLIC: Any = pl.DataFrame({"days": [3, 4, 5, 6]})
+ANSWERED: Final = _PUBLIC.dp.attach(
+    dpframe.Accountant(epsilon=1), bounds={"days": (0, 30)}
+).dp.synthetic_intervals("days", epsilon=1)
+"""Answers to compare rows with."""
 
 Call: TypeAlias = "Callable[..., Any]"
 
@@ -100,6 +110,10 @@ LOSSES: Final[dict[str, Call]] = {
     ),
     "boxes of a partition": lambda dp, **loss: dp.synthetic_intervals(
         ["age", "days"], step={"age": 5}, method="privtree", **loss
+    ),
+    "largest_error": lambda dp, **loss: dp.largest_error(ANSWERED, **loss),
+    "largest_error of a list": lambda dp, **loss: dp.largest_error(
+        ANSWERED, [(0, 7), (3, None)], **loss
     ),
     "group_by agg of quantiles": lambda dp, **loss: dp.group_by("state").agg(
         n="count", middle=("days", "median"), **loss
