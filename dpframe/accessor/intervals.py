@@ -6,8 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpframe.accessor.run import Runner
-from dpframe.mechanisms.evaluate import largest_error
 from dpframe.mechanisms.intervals import synthetic_intervals
+from dpframe.mechanisms.largest_error import largest_error
 from dpframe.privacy.loss import stated_loss
 
 if TYPE_CHECKING:

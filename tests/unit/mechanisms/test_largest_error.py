@@ -23,7 +23,7 @@ from dpframe import (
     ParameterTypeError,
 )
 from dpframe.grid import EvenGrid
-from dpframe.mechanisms.evaluate import MOST_BOXES, Prefixes
+from dpframe.mechanisms.largest_error import MOST_BOXES, Prefixes
 from dpframe.releases.exact_json import to_json
 from dpframe.releases.line import Line
 from dpframe.releases.storage import read
