@@ -42,9 +42,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 _CLASSES: Final[Mapping[str, type[Any]]] = {
-    "choice": Choice,
     "box error": BoxError,
     "boxes": Boxes,
+    "choice": Choice,
     "column": ColumnType,
     "cut error": CutError,
     "discrete Gaussian": DiscreteGaussian,
@@ -60,12 +60,12 @@ _CLASSES: Final[Mapping[str, type[Any]]] = {
     "max-norm": MaxNorm,
     "noisy sums": NoisySums,
     "provenance": Provenance,
-    "rank error": RankError,
     "quantile error": QuantileError,
+    "rank error": RankError,
     "sampling": Sampling,
+    "share error": ShareError,
     "stated error": StatedError,
     "tree error": TreeError,
-    "share error": ShareError,
     "tree rank error": TreeRankError,
     "weighted error": WeightedError,
 }

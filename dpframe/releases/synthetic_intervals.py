@@ -163,6 +163,16 @@ class SyntheticIntervals(Release[N]):
         ------
         ParameterTypeError, ParameterError
             As `count`.
+
+        Examples
+        --------
+        >>> stays = pl.DataFrame({"days": [3, 7, 2, 31, 5] * 2000})
+        >>> stays = stays.dp.attach(
+        ...     dpframe.Accountant(epsilon=1), bounds={"days": (0, 63)}
+        ... )
+        >>> synth = stays.dp.synthetic_intervals("days", epsilon=0.5)
+        >>> synth.count_many([(0, 7), (8, None)]).to_polars().columns
+        ['count', 'lower', 'upper']
         """
         level = checked_confidence(confidence)
         shape = self._shape

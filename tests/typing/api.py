@@ -186,6 +186,7 @@ assert_type(synthetic, SyntheticIntervals[pl.DataFrame])
 assert_type(synthetic.to_native(), pl.DataFrame)
 assert_type(synthetic.sample(10), pl.DataFrame)
 assert_type(synthetic.count(20, 30), ScalarRelease[pl.DataFrame])
+assert_type(synthetic.count_many([(20, 30), (None, 40)]), dpframe.Table)
 assert_type(synthetic.accuracy(), float)
 assert_type(of_pandas.dp.synthetic_intervals(["age"], rho=1).value, pd.DataFrame)
 assert_type(
