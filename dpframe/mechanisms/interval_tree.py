@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
+MOST_LEAVES: Final = 1 << 22
+"""A complete tree of more leaves, in all cells together, takes too long to draw."""
+
 _FEW: Final = 4096  # blocks that a loop pools sooner than arrays do
 _WORTHWHILE: Final = 7 / 8  # a round leaves this share of the blocks, or is the last
 

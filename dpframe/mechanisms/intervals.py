@@ -28,6 +28,7 @@ from dpframe.mechanisms.interval_shapes import (
     line_of,
     pieced,
 )
+from dpframe.mechanisms.interval_tree import MOST_LEAVES
 from dpframe.nested import Nested, fanouts, root
 from dpframe.ordering import Ordering
 from dpframe.outlook import Outlook
@@ -64,7 +65,6 @@ rows that share a few points it may err twice as much; its error is known before
 """
 LARGEST_QUAD: Final = 1 << 12
 """Cells of boxes up to which it is."""
-MOST_LEAVES: Final = 1 << 22
 _SIDE: Final = 3  # bits that a level of a tree over boxes splits along an axis
 _SHAPE_SHARE: Final = Fraction(2, 5)
 _RELEASE: Final = "synthetic_intervals"

@@ -21,7 +21,7 @@ from dpframe.errors import ParameterError
 from dpframe.mechanisms.cells import ONE_CELL, Cells
 from dpframe.mechanisms.grids import check_held, grid_of
 from dpframe.mechanisms.inputs import row_contribution
-from dpframe.mechanisms.interval_tree import consistent, monotone
+from dpframe.mechanisms.interval_tree import MOST_LEAVES, consistent, monotone
 from dpframe.mechanisms.scalar import scalar_query
 from dpframe.mechanisms.tables import axis_names, table_query
 from dpframe.nested import Nested, fanouts, unstacked
@@ -49,9 +49,6 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 _FEW: Final = 3
 """So many levels are chosen one by one."""
-
-_MOST_LEAVES: Final = 1 << 22
-"""A tree of more points, in all cells together, takes too long to draw."""
 
 _ANY: Final = math.ulp(0.0)
 
@@ -144,7 +141,7 @@ class Quantiles:
         """
         choices = self._choices(axes, loss)
         leaves = self.grid.size * choices.ordering.cells
-        if len(self.levels) <= _FEW or leaves > _MOST_LEAVES:
+        if len(self.levels) <= _FEW or leaves > MOST_LEAVES:
             return choices
         tree = self._tree(axes, loss)
         return min(choices, tree, key=self._promise)
