@@ -54,6 +54,22 @@ class Boxes:
     unit: Fraction
     fanouts: Fanouts | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse what is none: a file may have been edited."""
+        shape = (len(self.values), len(self.grids))
+        corners = (self.first, self.last)
+        if any(c.dtype != np.uint64 or c.shape != shape for c in corners):
+            msg = "a box has two corners, with a code on each grid"
+            raise ValueError(msg)
+        tops = np.array([grid.size - 1 for grid in self.grids], dtype=np.uint64)
+        if not ((self.first <= self.last) & (self.last <= tops)).all():
+            msg = "boxes lie within their grids"
+            raise ValueError(msg)
+        counts = self.raw.shape == self.values.shape and np.isfinite(self.values).all()
+        if not (counts and (self.values >= 0).all()):
+            msg = "a box holds a number of rows, at least 0"
+            raise ValueError(msg)
+
     @property
     def rows(self) -> float:
         """All rows, as released."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -132,3 +133,19 @@ def test_a_box_of_all_of_2_to_the_64_points_is_cut_and_filled() -> None:
     assert codes.dtype == np.uint64
     for axis in range(2):
         assert (codes[:, axis] < 2**63).sum() == pytest.approx(32, abs=2)
+
+
+@pytest.mark.parametrize(
+    ("edited", "fault"),
+    [
+        ({"first": np.zeros((2, 2))}, "two corners"),
+        ({"last": np.zeros((1, 2), dtype=np.uint64)}, "two corners"),
+        ({"last": np.full((2, 2), 99, dtype=np.uint64)}, "within their grids"),
+        ({"values": np.array([np.nan, 1.0])}, "number of rows"),
+        ({"values": np.array([-1.0, 1.0])}, "number of rows"),
+        ({"raw": np.zeros(3)}, "number of rows"),
+    ],
+)
+def test_an_edited_file_makes_no_boxes(edited: dict[str, Any], fault: str) -> None:
+    with pytest.raises(ValueError, match=fault):
+        replace(HALVES, **edited)
