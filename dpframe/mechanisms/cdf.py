@@ -12,11 +12,11 @@ from dpframe.adaptive.session import tree_block
 from dpframe.errors import ParameterTypeError
 from dpframe.mechanisms.cells import one_axis, table_cells
 from dpframe.mechanisms.inputs import row_contribution
-from dpframe.mechanisms.interval_tree import consistent, monotone
 from dpframe.nested import Nested, fanouts, unstacked
 from dpframe.outlook import Outlook
 from dpframe.query import Part, Query
 from dpframe.releases.figures import PRINTED, Figures
+from dpframe.releases.interval_tree import consistent, monotone
 from dpframe.releases.rank_error import ShareError
 from dpframe.releases.tabular import TableRelease
 from dpframe.values import ColumnType, Kind

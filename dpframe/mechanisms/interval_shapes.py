@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpframe.mechanisms.interval_tree import consistent, monotone, simplex
 from dpframe.nested import unstacked
 from dpframe.releases.boxes import Boxes
 from dpframe.releases.cut_error import StatedError, TreeError
+from dpframe.releases.interval_tree import consistent, monotone, simplex
 from dpframe.releases.line import Line
 
 if TYPE_CHECKING:

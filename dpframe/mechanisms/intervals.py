@@ -28,13 +28,13 @@ from dpframe.mechanisms.interval_shapes import (
     line_of,
     pieced,
 )
-from dpframe.mechanisms.interval_tree import MOST_LEAVES
 from dpframe.nested import Nested, fanouts, root
 from dpframe.ordering import Ordering
 from dpframe.outlook import Outlook
 from dpframe.query import Part, Query, Search
 from dpframe.releases.cut_error import TreeError
 from dpframe.releases.figures import COUNT
+from dpframe.releases.interval_tree import MOST_LEAVES
 from dpframe.releases.synthetic_intervals import SyntheticIntervals
 from dpframe.table import enumeration
 

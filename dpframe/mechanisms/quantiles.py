@@ -21,7 +21,6 @@ from dpframe.errors import ParameterError
 from dpframe.mechanisms.cells import ONE_CELL, Cells
 from dpframe.mechanisms.grids import check_held, grid_of
 from dpframe.mechanisms.inputs import row_contribution
-from dpframe.mechanisms.interval_tree import MOST_LEAVES, consistent, monotone
 from dpframe.mechanisms.scalar import scalar_query
 from dpframe.mechanisms.tables import axis_names, table_query
 from dpframe.nested import Nested, fanouts, unstacked
@@ -30,6 +29,7 @@ from dpframe.outlook import Outlook
 from dpframe.privacy.loss import Loss
 from dpframe.query import Part, Query, Search
 from dpframe.releases.figures import INT64, PRINTED, RANK, Figures
+from dpframe.releases.interval_tree import MOST_LEAVES, consistent, monotone
 from dpframe.releases.quantiles import QuantilesRelease, level_of, level_text
 from dpframe.releases.rank_error import Choice, RankError, TreeRankError
 from dpframe.releases.tabular import TableRelease

@@ -23,13 +23,13 @@ from dpframe.mechanisms.cdf import cdf
 from dpframe.mechanisms.counts import count
 from dpframe.mechanisms.inputs import chosen
 from dpframe.mechanisms.interval_search import TOTAL_SHARE, finest_search
-from dpframe.mechanisms.interval_tree import MOST_LEAVES
 from dpframe.mechanisms.intervals import LARGEST_TREE, synthetic_intervals
 from dpframe.mechanisms.moments import moment
 from dpframe.mechanisms.quantiles import MEDIAN, quantile
 from dpframe.mechanisms.sums import sum_
 from dpframe.privacy.accountant import Accountant
 from dpframe.query import Query, Search
+from dpframe.releases.interval_tree import MOST_LEAVES
 from dpframe.table import enumeration
 
 if TYPE_CHECKING:

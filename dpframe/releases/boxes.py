@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpframe.nested import tree_shapes
 from dpframe.releases.cut_error import BoxError
+from dpframe.releases.interval_tree import consistent
 from dpframe.releases.ranges import everything
 
 if TYPE_CHECKING:
@@ -89,8 +90,8 @@ class Boxes:
         if self.fanouts is None:
             noises = (float(whole.sum()), float(touched.sum()))
         else:
-            nodes = _nodes(ranges, self.fanouts)
-            noises = (nodes, nodes)
+            variance = _variance(ranges, self.fanouts)
+            noises = (variance, variance)
         error = BoxError(
             noise=self.noise,
             unit=self.unit,
@@ -176,22 +177,17 @@ class Boxes:
         return np.prod(lengths / lengths.max(axis=0), axis=1)
 
 
-def _nodes(ranges: Ranges, fanouts: Fanouts) -> float:
-    """Return of how few nodes of a tree a box of leaves is made.
+def _variance(ranges: Ranges, fanouts: Fanouts) -> float:
+    """Return the variance of the fitted count of a box, in variances of one noise.
 
-    Their noise is at least as large as that of the least squares estimate, which has
-    the least variance of all unbiased sums.
+    A fit to counts y solves ``X'X z = X'y``, X telling which leaves are in a node. The
+    sum of z over a box c varies by ``c' (X'X)^-1 c``: the fit to the box itself, as if
+    its leaves had counted 1, summed over the box. No noise enters with a weight above 1.
     """
-    widths = [math.prod(axis) for axis in zip(*fanouts, strict=True)]
-    found, above = 0, 0
-    for fanout in fanouts:
-        widths = [width // n for width, n in zip(widths, fanout, strict=True)]
-        inside = 1
-        for (start, stop), width in zip(ranges, widths, strict=True):
-            inside *= max(stop // width - -(-start // width), 0)
-        found += inside - above * math.prod(fanout)
-        above = inside
-    return float(found)
+    levels = [np.zeros(shape) for shape in tree_shapes(fanouts)]
+    inside = tuple(slice(start, stop) for start, stop in ranges)
+    levels[-1][inside] = 1.0
+    return float(consistent(levels, fanouts)[inside].sum())
 
 
 def _plastic(dimension: int) -> float:

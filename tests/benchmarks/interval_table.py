@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from dpframe.mechanisms.interval_tree import consistent
+from dpframe.releases.interval_tree import consistent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 from dpframe.grid import EvenGrid
+from dpframe.nested import stacked, tree_shapes
 from dpframe.noise import DiscreteGaussian, DiscreteLaplace
 from dpframe.outlook import sides_of
 from dpframe.releases.boxes import Boxes
@@ -95,17 +96,42 @@ def test_errors_grow_with_the_noises_of_a_box_and_with_the_confidence(
     assert width(cells, 1) < width(cells, 2) < width(cells, 8)
     assert width(cells, 2, 0.5) < width(cells, 2, 0.9) < width(cells, 2, 0.99)
     assert width(cells, 2, cells=10) > width(cells, 2)
-    assert width(tree, 4) == width(cells, 1)  # one node of the upper level
-    assert width(tree, 8) == width(cells, 2)  # four of them
-    assert width(tree, 5) == width_of(noise, 1 + 9)
+    assert width(tree, 4) < width(cells, 1)  # one node of the upper level, and leaves
+    assert width(tree, 8) < width(cells, 2)
+    assert width(cells, 4) > 2 * width(tree, 4)
 
 
-def width_of(noise: Any, nodes: int) -> float:
-    line = boxes(
-        (nodes, 1), [((k, 0), (k, 0)) for k in range(nodes)], [1.0] * nodes, noise=noise
-    )
-    _, error = line.counted([(0, nodes), (0, 1)])
-    return float(error.half_width(0.95, cells=1)[0])
+def design(fanouts: Any) -> Any:
+    """Return which leaves are in each node: shape ``(nodes, leaves)``."""
+    leaves = tree_shapes(fanouts)[-1]
+    units = np.eye(int(np.prod(leaves))).reshape(-1, *leaves)
+    return np.stack([stacked(unit, fanouts)[:, 0] for unit in units], axis=1)
+
+
+@pytest.mark.parametrize(
+    ("fanouts", "sides"),
+    [(((2, 2), (4, 4)), (8, 8)), (((2, 3), (3, 2)), (5, 6)), (((2, 2),) * 3, (8, 7))],
+)
+def test_the_error_of_a_box_of_a_tree_is_that_of_the_least_squares_fit(
+    fanouts: Any, sides: tuple[int, int]
+) -> None:
+    corners = [((x, y), (x, y)) for x, y in product(*map(range, sides))]
+    tree = boxes(sides, corners, [10.0] * len(corners), fanouts=fanouts)
+    nodes = design(fanouts)
+    fit = np.linalg.pinv(nodes)  # noises to leaves
+    leaves = tree_shapes(fanouts)[-1]
+    for ranges in (
+        [(0, 1), (0, 1)],
+        [(1, 4), (0, 5)],
+        [(0, 5), (2, 3)],
+        [(0, 4), (0, 4)],
+    ):
+        box = np.zeros(leaves)
+        box[tuple(slice(*ends) for ends in ranges)] = 1
+        weights = box.reshape(-1) @ fit
+        _, error = tree.counted(ranges)
+        assert error.noises == (pytest.approx(float(weights @ weights)),) * 2
+        assert np.abs(weights).max() <= 1
 
 
 def test_rows_are_spread_as_the_counts_are() -> None:

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from scipy.optimize import isotonic_regression
 
-from dpframe.mechanisms.interval_tree import consistent, monotone, simplex
 from dpframe.nested import fanouts
+from dpframe.releases.interval_tree import consistent, monotone, simplex
 
 if TYPE_CHECKING:
     from collections.abc import Callable
