@@ -182,7 +182,7 @@ def _variance(ranges: Ranges, fanouts: Fanouts) -> float:
 
     A fit to counts y solves ``X'X z = X'y``, X telling which leaves are in a node. The
     sum of z over a box c varies by ``c' (X'X)^-1 c``: the fit to the box itself, as if
-    its leaves had counted 1, summed over the box. No noise enters with a weight above 1.
+    its leaves had counted 1, summed over the box. No weight of a noise is above 1.
     """
     levels = [np.zeros(shape) for shape in tree_shapes(fanouts)]
     inside = tuple(slice(start, stop) for start, stop in ranges)
