@@ -16,17 +16,20 @@ from dpframe.adaptive.session import CHANCE, Chance, Session
 from dpframe.engines.forks import FORKS
 from dpframe.engines.local import evaluate
 from dpframe.engines.occupied import occurrences
+from dpframe.engines.once import Once
 from dpframe.engines.ordered import ordered
 from dpframe.errors import LedgerError
 from dpframe.noise.randomness import is_private
 from dpframe.privacy.entries import Event
 from dpframe.provenance import Provenance
 from dpframe.query import Measured, Part
+from dpframe.tally import by_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dpframe.engines.occupied import Occurrences
+    from dpframe.engines.once import Rows
     from dpframe.engines.ordered import Ordered
     from dpframe.frame import PrivateFrame
     from dpframe.query import Query, Search, Selection
@@ -131,16 +134,18 @@ def _measured(
 ) -> tuple[Any, ...]:
     """Return the noisy figures of each part, and what each search learnt."""
     chance = watcher or CHANCE
-    counted = [part.statistic for part in query.parts if isinstance(part, Part)]
-    sums = iter(evaluate(frame, counted) if counted else ())
+    source: Rows = frame
+    if len(query.parts) > 1:
+        read = by_name(c for part in query.parts for c in part.columns.values())
+        source = Once(frame, {name: column.dtype for name, column in read.items()})
     exact: list[Any] = []
     noisy: list[Any] = []
     for part in query.parts:
         if isinstance(part, Part):
-            exact.append(next(sums))
+            exact.append(evaluate(source, part.statistic))
             noisy.append(_with_noise(part, exact[-1], chance))
         else:
-            exact.append(ordered(frame, part.ordering))
+            exact.append(ordered(source, part.ordering))
             noisy.append(_learnt(part, exact[-1], chance))
     if watcher is not None:
         watcher.record(query, exact, noisy)

@@ -6,8 +6,7 @@ with numpy. Neither order, batches nor threads can change a sum of whole numbers
 
 from __future__ import annotations
 
-import contextlib
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -16,21 +15,19 @@ from dpframe.deviation import Compared
 from dpframe.engines import rows
 from dpframe.engines.contribution import kept_cells
 from dpframe.engines.deviation import largest_deviation
+from dpframe.engines.failures import withheld
 from dpframe.engines.fold import BATCH, Sums
 from dpframe.engines.steps import scaled, weights
-from dpframe.errors import EvaluationError
 from dpframe.frame import UNIT
 from dpframe.nested import Nested
 from dpframe.tally import Ball, Distinct, KeyAxis, Per, Tally
 from dpframe.values import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from dpframe.deviation import Deviation
-    from dpframe.frame import PrivateFrame
-
-T = TypeVar("T")
+    from dpframe.engines.once import Rows
 
 Statistic: TypeAlias = "Tally | Distinct | Nested | Deviation"
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -38,14 +35,12 @@ Array = np.ndarray[Any, np.dtype[Any]]
 _CELL: Final = "__cell__"
 _VALUE: Final = "__value__"
 _ROWS: Final = "__rows__"
-_FAILURES: Final = (Exception, pl.exceptions.PanicException)
 
 
-def evaluate(frame: PrivateFrame, statistics: Sequence[Statistic]) -> list[Array]:
-    """Return the exact whole-number outputs of each statistic.
+def evaluate(source: Rows, statistic: Statistic) -> Array:
+    """Return the exact whole-number outputs of a statistic: ``(cells, outputs)``.
 
-    Each has the shape ``(cells, outputs)``. The frame is read once, and only the
-    columns that the statistics name.
+    Only the columns that it names are read.
 
     Raises
     ------
@@ -53,38 +48,8 @@ def evaluate(frame: PrivateFrame, statistics: Sequence[Statistic]) -> list[Array
         If the frame's own plan fails. The engine's words may quote cells, so they
         are withheld.
     """
-    columns = {
-        name: column.dtype
-        for statistic in statistics
-        for name, column in statistic.columns.items()
-    }
-
-    def read() -> list[Array]:
-        source = frame.scan(columns)
-        if len(statistics) > 1:
-            source = source.collect(engine="streaming").lazy()
-        return [_evaluate(source, statistic) for statistic in statistics]
-
-    return withheld(read)
-
-
-def withheld(read: Callable[[], T]) -> T:
-    """Return what is read off rows; where it fails, not even the cause is told.
-
-    Raises
-    ------
-    EvaluationError
-        If it fails. The engine's words may quote cells.
-    """
-    with contextlib.suppress(*_FAILURES):
-        return read()
-    msg = (
-        "The frame could not be evaluated: its file or a step before it was "
-        "attached failed. The cause is withheld, since it may quote private cells."
-    )
-    raise EvaluationError(
-        msg, hint="check the frame before it is attached, for example its casts."
-    )
+    columns = {name: column.dtype for name, column in statistic.columns.items()}
+    return withheld(lambda: _evaluate(source.scan(columns), statistic))
 
 
 def _evaluate(source: pl.LazyFrame, statistic: Statistic) -> Array:

@@ -14,7 +14,7 @@ import polars as pl
 
 from dpframe.engines import rows
 from dpframe.engines.contribution import kept_cells
-from dpframe.engines.local import withheld
+from dpframe.engines.failures import withheld
 from dpframe.frame import UNIT
 from dpframe.tally import Per
 

@@ -13,10 +13,10 @@ import numpy as np
 import polars as pl
 
 from dpframe.engines.codes import CELL, coded, grid_names, row_weights
-from dpframe.engines.local import withheld
+from dpframe.engines.failures import withheld
 
 if TYPE_CHECKING:
-    from dpframe.frame import PrivateFrame
+    from dpframe.engines.once import Rows
     from dpframe.ordering import Ordering
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -61,7 +61,7 @@ class Ordered:
         return rows if self.running is None else int(self.running[rows])
 
 
-def ordered(frame: PrivateFrame, ordering: Ordering) -> list[Ordered]:
+def ordered(source: Rows, ordering: Ordering) -> list[Ordered]:
     """Return the order of the rows of each cell.
 
     Raises
@@ -70,7 +70,7 @@ def ordered(frame: PrivateFrame, ordering: Ordering) -> list[Ordered]:
         If the frame's own plan fails; the cause is withheld.
     """
     columns = {name: column.dtype for name, column in ordering.columns.items()}
-    return withheld(lambda: _sorted(frame.scan(columns), ordering))
+    return withheld(lambda: _sorted(source.scan(columns), ordering))
 
 
 def _sorted(source: pl.LazyFrame, ordering: Ordering) -> list[Ordered]:

@@ -99,7 +99,7 @@ def moved(part: RecordedPart, pairs: Pairs, declared: dict[str, Any]) -> list[An
     """Return for each block by how much its figures differ, one row for each pair."""
     statistic = numbered(part.statistic)
     whole, less = (
-        evaluate(attached(frame, **declared), [statistic])[0]
+        evaluate(attached(frame, **declared), statistic)
         for frame in (pairs.whole, pairs.less)
     )
     gaps = np.abs((whole - less).astype(object)).reshape(PAIRS, -1, whole.shape[1])

@@ -100,7 +100,7 @@ def test_every_node_holds_the_rows_of_its_leaves(
         frame = private(data, **declared)
         limits = {} if limit is None else {"per": Per.ROWS, "limit": limit}
         nested = tree(frame, names, levels, **limits)
-        (found,) = evaluate(frame, [nested])
+        (found,) = [evaluate(frame, nested)]
         assert found.shape == (nested.cells, 1)
         assert found[:, 0].tolist() == brute(data, names, levels, limit)
 
@@ -121,8 +121,7 @@ def test_a_unit_moves_all_nodes_by_as_much_as_is_claimed_and_by_no_more(
         for gone in {row["u"] for row in data}:
             rest = [row for row in data if row["u"] != gone]
             whole, less = (
-                evaluate(private(one, **declared), [nested])[0][:, 0]
-                for one in (data, rest)
+                evaluate(private(one, **declared), nested)[:, 0] for one in (data, rest)
             )
             gaps = np.abs(whole - less)
             l1, l2 = int(gaps.sum()), int((gaps**2).sum())
@@ -144,7 +143,7 @@ def test_a_unit_whose_rows_lie_together_moves_the_squares_as_far() -> None:
     levels = ((4,), (3,))
     frame = private(data, privacy_unit="u", max_rows=2)
     nested = tree(frame, ("x",), levels, per=Per.ROWS, limit=2)
-    (found,) = evaluate(frame, [nested])
+    (found,) = [evaluate(frame, nested)]
     assert int((found**2).sum()) == nested.row * nested.multiplicity_squared
 
 

@@ -84,8 +84,8 @@ def skip_the_clip(patch: pytest.MonkeyPatch) -> None:
         ]
         return dataclasses.replace(tally, quantities=tuple(quantities))
 
-    def unclipped(frame: Any, tallies: Any) -> Any:
-        return local.evaluate(frame, [bare(tally) for tally in tallies])
+    def unclipped(source: Any, tally: Any) -> Any:
+        return local.evaluate(source, bare(tally))
 
     patch.setattr(measure, "evaluate", unclipped)
 
@@ -94,7 +94,8 @@ def charge_after_the_release(patch: pytest.MonkeyPatch) -> None:
     release = run.release
 
     def late(query: Any) -> Any:
-        local.evaluate(query.frame, [part.statistic for part in query.parts])
+        for part in query.parts:
+            local.evaluate(query.frame, part.statistic)
         return release(query)
 
     patch.setattr(run, "release", late)
@@ -122,15 +123,14 @@ def draw_from_a_small_generator(patch: pytest.MonkeyPatch) -> None:
 
 
 def add_floats(patch: pytest.MonkeyPatch) -> None:
-    def summed(frame: Any, tallies: Any) -> list[Any]:
-        (tally,) = tallies
+    def summed(source: Any, tally: Any) -> Any:
         (quantity,) = tally.quantities
-        rows = frame.scan(tally.columns).collect()
+        rows = source.scan(tally.columns).collect()
         values = rows[quantity.column.name].to_numpy()
         steps = (values - float(quantity.origin)) / float(quantity.unit)
         powers = [steps ** len(monomial) for monomial in tally.monomials]
         sums = [int(np.cumsum(power)[-1]) for power in powers]
-        return [tally.combine(np.array([sums], dtype=object))]
+        return tally.combine(np.array([sums], dtype=object))
 
     patch.setattr(measure, "evaluate", summed)
 
