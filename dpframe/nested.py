@@ -115,6 +115,11 @@ def fanouts(size: int) -> tuple[int, ...]:
     return (root(size, levels),) * levels
 
 
+def line_fanouts(size: int) -> Fanouts:
+    """Return the same for a tree over one axis."""
+    return tuple((children,) for children in fanouts(size))
+
+
 def root(size: int, levels: int) -> int:
     """Return the least whole number whose power of so many levels reaches a size."""
     least = max(1, int(size ** (1 / levels)) - 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from dpframe.accessor.quantiles import GroupQuantiles
+from dpframe.accessor.group_quantiles import GroupQuantiles
 from dpframe.goal import Goal
 from dpframe.mechanisms.aggregate import aggregate
 from dpframe.privacy.loss import stated_loss

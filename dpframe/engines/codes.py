@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
 import polars as pl
 
 from dpframe.engines import rows
@@ -14,12 +15,11 @@ from dpframe.tally import Per
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
-
     from dpframe.grid import Grid
     from dpframe.tally import Axis, Contribution
 
-    Array = np.ndarray[Any, np.dtype[Any]]
+
+Array = np.ndarray[Any, np.dtype[Any]]
 
 CELL: Final = "__cell__"
 _ROWS: Final = "__rows__"
@@ -54,3 +54,8 @@ def row_weights(found: pl.DataFrame, contribution: Contribution) -> Array | None
     if contribution.per is not Per.ROWS:
         return None
     return weights(found[_ROWS].to_numpy(), contribution.limit)
+
+
+def running(weight: Array) -> Array:
+    """Return what the first so many rows weigh together: shape ``(rows + 1,)``."""
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(weight)])

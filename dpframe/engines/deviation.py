@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpframe.deviation import EveryInterval
-from dpframe.engines.codes import coded, grid_names, row_weights
+from dpframe.engines.codes import coded, grid_names, row_weights, running
 
 if TYPE_CHECKING:
     import polars as pl
@@ -19,13 +19,13 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 def largest_deviation(source: pl.LazyFrame, statistic: Deviation) -> Array:
     """Return the largest error in grid units, shape ``(1, 1)``."""
-    codes, running = _sorted(source, statistic)
+    codes, below = _sorted(source, statistic)
     if isinstance(statistic, EveryInterval):
-        found = _of_all(codes[:, 0], running, statistic)
+        found = _of_all(codes[:, 0], below, statistic)
     elif len(statistic.grids) == 1:
-        found = _of_intervals(codes[:, 0], running, statistic)
+        found = _of_intervals(codes[:, 0], below, statistic)
     else:
-        found = _of_boxes(codes, np.diff(running), statistic)
+        found = _of_boxes(codes, np.diff(below), statistic)
     return np.array([[found]], dtype=np.int64)
 
 
@@ -40,13 +40,12 @@ def _sorted(source: pl.LazyFrame, statistic: Deviation) -> tuple[Array, Array]:
     found = found.sort(names[0])
     weight = row_weights(found, contribution)
     if weight is None:
-        running = np.arange(found.height + 1, dtype=np.int64)
-    else:
-        running = np.concatenate([np.zeros(1, np.int64), np.cumsum(weight)])
-    return np.stack([found[name].to_numpy() for name in names], axis=1), running
+        weight = np.ones(found.height, dtype=np.int64)
+    codes = np.stack([found[name].to_numpy() for name in names], axis=1)
+    return codes, running(weight)
 
 
-def _of_all(codes: Array, running: Array, statistic: EveryInterval) -> int:
+def _of_all(codes: Array, below: Array, statistic: EveryInterval) -> int:
     """Return the largest error of any interval of one grid."""
     (grid,) = statistic.grids
     distinct, first = np.unique(codes, return_index=True)
@@ -55,20 +54,20 @@ def _of_all(codes: Array, running: Array, statistic: EveryInterval) -> int:
     after = np.where(distinct == np.uint64(grid.size - 1), statistic.total, after)
     errors = np.concatenate(
         [
-            running[first] - statistic.below(distinct),
-            running[stops] - after,
-            [0, int(running[-1]) - statistic.total],
+            below[first] - statistic.below(distinct),
+            below[stops] - after,
+            [0, int(below[-1]) - statistic.total],
         ]
     )
     return int(errors.max()) - int(errors.min())
 
 
-def _of_intervals(codes: Array, running: Array, statistic: EveryQuery) -> int:
+def _of_intervals(codes: Array, below: Array, statistic: EveryQuery) -> int:
     """Return the largest error of listed intervals of one grid."""
     first, last = statistic.first[:, 0], statistic.last[:, 0]
     starts = np.searchsorted(codes, first, side="left")
     stops = np.searchsorted(codes, last, side="right")
-    counts = running[stops] - running[starts]
+    counts = below[stops] - below[starts]
     return int(np.abs(counts - statistic.answers).max())
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import polars as pl
 
-from dpframe.engines.codes import CELL, coded, grid_names, row_weights
+from dpframe.engines.codes import CELL, coded, grid_names, row_weights, running
 from dpframe.engines.failures import withheld
 
 if TYPE_CHECKING:
@@ -86,20 +86,16 @@ def _sorted(source: pl.LazyFrame, ordering: Ordering) -> list[Ordered]:
     codes = found[_CODE].to_numpy()
     weight = row_weights(found, contribution)
     if not ordering.axes:
-        return [Ordered(codes=codes, running=_running(weight))]
+        return [
+            Ordered(codes=codes, running=None if weight is None else running(weight))
+        ]
     cells = found[CELL].to_numpy()
     stops = np.searchsorted(cells, np.arange(ordering.cells), side="right").tolist()
     parts = zip([0, *stops[:-1]], stops, strict=True)
     return [
         Ordered(
             codes=codes[start:stop],
-            running=_running(None if weight is None else weight[start:stop]),
+            running=None if weight is None else running(weight[start:stop]),
         )
         for start, stop in parts
     ]
-
-
-def _running(weight: Array | None) -> Array | None:
-    if weight is None:
-        return None
-    return np.concatenate([np.zeros(1, np.int64), np.cumsum(weight)])

@@ -6,20 +6,19 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 
 from dpframe.adaptive.session import tree_block
 from dpframe.errors import ParameterTypeError
 from dpframe.mechanisms.cells import one_axis, table_cells
 from dpframe.mechanisms.inputs import row_contribution
-from dpframe.nested import Nested, fanouts, unstacked
+from dpframe.mechanisms.interval_shapes import fitted_cells
+from dpframe.nested import Nested, line_fanouts
 from dpframe.outlook import Outlook
 from dpframe.query import Part, Query
-from dpframe.releases.figures import PRINTED, Figures
-from dpframe.releases.interval_tree import consistent, monotone
+from dpframe.releases.figures import FRACTION, PRINTED, Figures
+from dpframe.releases.interval_tree import monotone
 from dpframe.releases.rank_error import ShareError
 from dpframe.releases.tabular import TableRelease
-from dpframe.values import ColumnType, Kind
 
 if TYPE_CHECKING:
     from dpframe.frame import PrivateFrame
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
     from dpframe.query import Measured
 
 Array = np.ndarray[Any, np.dtype[Any]]
-
-FRACTION = ColumnType("fraction", pl.Float64(), Kind.FLOAT)
 
 
 def cdf(
@@ -52,7 +49,7 @@ def cdf(
     axis = one_axis(frame, column, bins=bins, bounds=bounds)
     name = axis.columns[0].name
     cells = table_cells((axis,), other=False, plain_bins=True)
-    branching = tuple((fanout,) for fanout in fanouts(axis.size))
+    branching = line_fanouts(axis.size)
     tree = Nested(axes=(axis,), fanouts=branching, contribution=row_contribution(frame))
     part = Part(statistic=tree, blocks=(tree_block(branching, loss),))
     keys = cells.keys.select("bin_right")
@@ -63,7 +60,7 @@ def cdf(
         return ShareError(noise=noise, size=axis.size, total=max(total, weight))
 
     def figures(noisy: Array) -> Figures:
-        leaves = consistent(unstacked(noisy, branching), branching)[: axis.size]
+        leaves = fitted_cells(noisy, branching)[: axis.size]
         counts = np.cumsum(leaves)
         below = monotone(counts)
         total = float(below[-1])

@@ -28,7 +28,7 @@ from dpframe.mechanisms.interval_shapes import (
     line_of,
     pieced,
 )
-from dpframe.nested import Nested, fanouts, root
+from dpframe.nested import Nested, line_fanouts, root
 from dpframe.ordering import Ordering
 from dpframe.outlook import Outlook
 from dpframe.query import Part, Query, Search
@@ -299,7 +299,6 @@ def _query(
 ) -> Query[SyntheticIntervals[Any]]:
     names = tuple(grid.column.name for grid in grids)
     points = " × ".join(str(grid.size) for grid in grids)
-    noise = Block.independent(loss).noise(row_contribution(frame))
     return Query(
         frame=frame,
         mechanism=_RELEASE,
@@ -313,7 +312,7 @@ def _query(
             schema={grid.column.name: grid.column.dtype for grid in grids},
             error=lambda _: error,
             unit=" rows of any interval",
-            law="" if error else noise.name,
+            law="" if error else Block.independent(loss).law,
         ),
         finish=finish,
     )
@@ -325,7 +324,7 @@ def box_fanouts(grids: tuple[Grid, ...]) -> Fanouts:
     For one grid that of `fanouts`; for several about 8 along each axis.
     """
     if len(grids) == 1:
-        return tuple((n,) for n in fanouts(grids[0].size))
+        return line_fanouts(grids[0].size)
     bits = math.log2(math.prod(grid.size for grid in grids)) / len(grids)
     levels = max(1, round(bits / _SIDE))
     sides = tuple(root(grid.size, levels) for grid in grids)
@@ -334,4 +333,4 @@ def box_fanouts(grids: tuple[Grid, ...]) -> Fanouts:
 
 def leaf_fanouts(leaves: int, several: bool) -> Fanouts:  # noqa: FBT001 - a fact
     """Return the tree over the leaves of a partition; boxes have one level."""
-    return ((leaves,),) if several else tuple((n,) for n in fanouts(leaves))
+    return ((leaves,),) if several else line_fanouts(leaves)

@@ -21,15 +21,16 @@ from dpframe.errors import ParameterError
 from dpframe.mechanisms.cells import ONE_CELL, Cells
 from dpframe.mechanisms.grids import check_held, grid_of
 from dpframe.mechanisms.inputs import row_contribution
+from dpframe.mechanisms.interval_shapes import fitted_cells
 from dpframe.mechanisms.scalar import scalar_query
 from dpframe.mechanisms.tables import axis_names, table_query
-from dpframe.nested import Nested, fanouts, unstacked
+from dpframe.nested import Nested, fanouts
 from dpframe.ordering import Ordering
 from dpframe.outlook import Outlook
 from dpframe.privacy.loss import Loss
 from dpframe.query import Part, Query, Search
 from dpframe.releases.figures import INT64, PRINTED, RANK, Figures
-from dpframe.releases.interval_tree import MOST_LEAVES, consistent, monotone
+from dpframe.releases.interval_tree import MOST_LEAVES, monotone
 from dpframe.releases.quantiles import QuantilesRelease, level_of, level_text
 from dpframe.releases.rank_error import Choice, RankError, TreeRankError
 from dpframe.releases.tabular import TableRelease
@@ -157,7 +158,7 @@ class Quantiles:
         if not isinstance(tree, Nested):
             msg = "quantiles are read off a tree"
             raise TypeError(msg)
-        leaves = consistent(unstacked(found, tree.fanouts), tree.fanouts)
+        leaves = fitted_cells(found, tree.fanouts)
         counts = leaves.reshape(-1, leaves.shape[-1])[:, : self.grid.size]
         below = [self._read(monotone(row)) for row in np.cumsum(counts, axis=1)]
         return np.array(below, dtype=np.uint64)

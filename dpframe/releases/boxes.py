@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -101,6 +102,11 @@ class Boxes:
         )
         return value, error
 
+    @cached_property
+    def total(self) -> tuple[float, BoxError]:
+        """All rows, and how far off they may be."""
+        return self.counted(everything(self.grids))
+
     def counted_many(
         self, queries: Sequence[Ranges], confidence: float
     ) -> tuple[Array, Array, Array]:
@@ -118,7 +124,7 @@ class Boxes:
         """
         value, error = self.counted(ranges)
         scale = 1 / self.rows if self.rows else 1.0
-        total = max(self.counted(everything(self.grids))[1].noises)
+        total = max(self.total[1].noises)
         return value * scale, replace(error, scale=scale, total=total)
 
     def unbiased(self, ranges: Ranges) -> float:

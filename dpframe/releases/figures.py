@@ -36,6 +36,9 @@ PRINTED: Final = 0.95
 COUNT: Final = ColumnType("count", pl.Int64(), Kind.INTEGER)
 """The number line of counts."""
 
+FRACTION: Final = ColumnType("fraction", pl.Float64(), Kind.FLOAT)
+"""The number line of fractions of the rows."""
+
 RANK: Final = ColumnType("rank", pl.Int64(), Kind.INTEGER)
 """What the errors of quantiles are counted in: rows."""
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from dpframe.releases.cut_error import CutError
+from dpframe.releases.ranges import everything
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -137,6 +138,11 @@ class Line:
         value, least, most = (float(cell[0]) for cell in found)
         error = CutError(law=self.error, below=value - least, above=most - value)
         return value, error
+
+    @cached_property
+    def total(self) -> tuple[float, CutError]:
+        """All rows, and how far off they may be."""
+        return self.counted(everything(self.grids))
 
     def counted_many(
         self, queries: Sequence[Ranges], confidence: float

@@ -17,15 +17,19 @@ from dpframe.query import Measured
 from dpframe.releases.answer import Release
 from dpframe.releases.figures import COUNT, PRINTED, Figures, GridError
 from dpframe.releases.hosts import StoredHost
+from dpframe.releases.interval_answers import (
+    count_of,
+    fraction_of,
+    quantile_of,
+    whole,
+)
 from dpframe.releases.line import Line
 from dpframe.releases.noise_law import NoiseLaw
 from dpframe.releases.plot import plot_intervals
-from dpframe.releases.quantile_error import QuantileError
 from dpframe.releases.quantiles import level_of, level_text
-from dpframe.releases.ranges import asked, asked_by, everything, listed
+from dpframe.releases.ranges import asked, asked_by, listed
 from dpframe.releases.scalar import ScalarRelease
 from dpframe.table import Table, cell_text, enumeration
-from dpframe.values import ColumnType, Kind
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,17 +41,11 @@ N = TypeVar("N")
 Array = np.ndarray[Any, np.dtype[Any]]
 
 _FREE: Final = Loss(epsilon=Fraction(0))
-_JUST_BELOW: Final = 1 - 2.0**-40
-"""So that a fraction that is reached exactly stays so where sums are rounded."""
 _ROUNDED: Final = 0.5
 """How far a count may be rounded to whole rows."""
 
-_MOST: Final = float(2**62)
-
 MOST_ROWS: Final = 10**8
 """Synthetic rows that are made at most."""
-
-_SHARE: Final = ColumnType("fraction", pl.Float64(), Kind.FLOAT)
 
 
 class NoRowErrorError(ParameterError, AttributeError):
@@ -129,19 +127,8 @@ class SyntheticIntervals(Release[N]):
         ParameterError
             If the ends are reversed, or a column is none of the release's.
         """
-        shape = self._shape
-        ranges, words = asked(shape.grids, lo, hi)
-        value, error = shape.counted(ranges)
-        centre = np.array([value])
-        figures = Figures(
-            name="count",
-            column=COUNT,
-            values=_whole(centre),
-            centre=centre,
-            raw={"count": np.array([shape.unbiased(ranges)])},
-            error=error,
-            low=Fraction(0),
-        )
+        ranges, words = asked(self._shape.grids, lo, hi)
+        figures = count_of(self._shape, ranges)
         return self._answer(figures, f"count of {words}")
 
     def count_many(self, queries: object, *, confidence: float = 0.95) -> Table:
@@ -182,7 +169,7 @@ class SyntheticIntervals(Release[N]):
         return Table(
             pl.DataFrame(
                 {
-                    "count": _whole(value),
+                    "count": whole(value),
                     "lower": np.floor(ends[0]),
                     "upper": np.ceil(ends[1]),
                 }
@@ -200,24 +187,8 @@ class SyntheticIntervals(Release[N]):
             Between 0 and 1, at a cost of 0. Where the number of rows is within its own
             error of 0 its interval is all of that.
         """
-        shape = self._shape
-        ranges, words = asked(shape.grids, lo, hi)
-        share, error = shape.fraction(ranges)
-        centre = np.array([share])
-        figures = Figures(
-            name="fraction",
-            column=_SHARE,
-            values=np.clip(centre, 0.0, 1.0),
-            centre=centre,
-            raw={
-                "count": np.array([shape.unbiased(ranges)]),
-                "rows": np.array([shape.unbiased(everything(shape.grids))]),
-            },
-            error=error,
-            low=Fraction(0),
-            high=Fraction(1),
-            low_count=np.array([self.low_count]),
-        )
+        ranges, words = asked(self._shape.grids, lo, hi)
+        figures = fraction_of(self._shape, ranges, low_count=self.low_count)
         return self._answer(figures, f"fraction of {words}")
 
     def cdf(self, x: object) -> ScalarRelease[N]:
@@ -243,24 +214,9 @@ class SyntheticIntervals(Release[N]):
         ParameterError
             If q is out of range, or the release is of several columns.
         """
-        line = self._line("quantile")
-        level = level_of(q)
-        rank = float(level) * line.rows * _JUST_BELOW
-        code = int(line.codes_at(np.array([rank]))[0])
-        number = line.grid.numbers(np.array([code], dtype=np.uint64))
-        column = line.grid.column
-        figures = Figures(
-            name=column.name,
-            column=column,
-            values=number,
-            centre=number,
-            raw={column.name: number},
-            error=QuantileError(line=line, level=level, code=code),
-            low=line.grid.low,
-            high=line.grid.high,
-            low_count=np.array([self.low_count]),
-        )
-        return self._answer(figures, f"{level_text(level)} quantile of {column.name}")
+        line, level = self._line("quantile"), level_of(q)
+        figures = quantile_of(line, level, low_count=self.low_count)
+        return self._answer(figures, f"{level_text(level)} quantile of {figures.name}")
 
     def alpha(self, confidence: float = 0.95) -> float:
         """Return the largest error of any interval, as a fraction of the rows.
@@ -387,7 +343,7 @@ class SyntheticIntervals(Release[N]):
     @property
     def low_count(self) -> bool:
         """Whether the released number of rows is within its own error of 0."""
-        rows, error = self._shape.counted(everything(self._shape.grids))
+        rows, error = self._shape.total
         return rows <= float(error.half_width(PRINTED, cells=1)[0])
 
     @property
@@ -501,11 +457,6 @@ class SyntheticIntervals(Release[N]):
         return ScalarRelease(
             figures=figures, measured=measured, host=self._host, title=title
         )
-
-
-def _whole(counts: Array) -> Array:
-    """Return counts in whole rows; a tiny loss may have released more than fit."""
-    return np.rint(np.minimum(counts, _MOST)).astype(np.int64)
 
 
 def _no_row_error() -> NoRowErrorError:
