@@ -22,7 +22,7 @@ from dpframe.errors import LedgerError
 from dpframe.noise.randomness import is_private
 from dpframe.privacy.entries import Event
 from dpframe.provenance import Provenance
-from dpframe.query import Measured, Part
+from dpframe.query import Following, Measured, Part
 from dpframe.tally import by_name
 
 if TYPE_CHECKING:
@@ -42,7 +42,11 @@ class Probe(Chance, Protocol):
     """What a test sees of a release, and may put in place of its noise."""
 
     def record(
-        self, query: Query[Any], exact: Sequence[Any], noisy: Sequence[Any]
+        self,
+        query: Query[Any],
+        parts: Sequence[Part | Search],
+        exact: Sequence[Any],
+        noisy: Sequence[Any],
     ) -> None:
         """Take note of one release: its figures, or orders and what was learnt."""
         ...
@@ -138,9 +142,12 @@ def _measured(
     if len(query.parts) > 1:
         read = by_name(c for part in query.parts for c in part.columns.values())
         source = Once(frame, {name: column.dtype for name, column in read.items()})
+    parts: list[Part | Search] = []
     exact: list[Any] = []
     noisy: list[Any] = []
-    for part in query.parts:
+    for planned in query.parts:
+        part = planned.part(noisy) if isinstance(planned, Following) else planned
+        parts.append(part)
         if isinstance(part, Part):
             exact.append(evaluate(source, part.statistic))
             noisy.append(_with_noise(part, exact[-1], chance))
@@ -148,7 +155,7 @@ def _measured(
             exact.append(ordered(source, part.ordering))
             noisy.append(_learnt(part, exact[-1], chance))
     if watcher is not None:
-        watcher.record(query, exact, noisy)
+        watcher.record(query, parts, exact, noisy)
     return tuple(noisy)
 
 

@@ -16,7 +16,7 @@ from dpframe.noise import DiscreteLaplace
 from dpframe.tally import Tally, by_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from fractions import Fraction
 
     import polars as pl
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from dpframe.privacy.loss import Loss
     from dpframe.provenance import Provenance
     from dpframe.tally import Distinct, Occupied
+    from dpframe.slices import Slices
     from dpframe.values import ColumnType
 
 R = TypeVar("R")
@@ -41,7 +42,7 @@ R = TypeVar("R")
 class Part:
     """A statistic and the blocks its outputs fall into, in order."""
 
-    statistic: Tally | Distinct | Nested | Deviation
+    statistic: Tally | Distinct | Nested | Slices | Deviation
     blocks: tuple[Block, ...]
 
     def __post_init__(self) -> None:
@@ -160,6 +161,41 @@ class Search:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Following:
+    """A part whose statistic follows from what the parts before it gave.
+
+    What it spends is settled beforehand, so it is no matter which statistic that is.
+
+    Attributes
+    ----------
+    columns : mapping of str to ColumnType
+        Every column that it may read.
+    loss : Loss
+        What it spends.
+    plan : callable
+        From the noisy figures of the parts before to a `Part` of that loss.
+    """
+
+    columns: Mapping[str, ColumnType]
+    loss: Loss
+    plan: Callable[[Sequence[Any]], Part]
+
+    @property
+    def losses(self) -> list[Loss]:
+        """Its share of what the query costs."""
+        return [self.loss]
+
+    def part(self, figures: Sequence[Any]) -> Part:
+        """Return the part that follows from noisy figures."""
+        part = self.plan(figures)
+        read = all(self.columns.get(n) == c for n, c in part.columns.items())
+        if reduce(add, part.losses) != self.loss or not read:
+            msg = "a part that follows spends and reads what was planned"
+            raise ValueError(msg)
+        return part
+
+
+@dataclass(frozen=True, kw_only=True)
 class Query(Generic[R]):
     """A planned release: everything about it that is public.
 
@@ -175,8 +211,9 @@ class Query(Generic[R]):
         Public parameters, as text.
     cost : Loss
         What the whole call costs; the parts' shares add up to it.
-    parts : tuple of Part or Search
-        What is measured in public cells, and what is asked one after the other.
+    parts : tuple of Part, Following or Search
+        What is measured in public cells, at once or after that, and what is asked one
+        after the other.
     selection : Selection or None
         Keys to find, instead.
     outlook : Outlook
@@ -190,7 +227,7 @@ class Query(Generic[R]):
     columns: tuple[str, ...]
     parameters: Mapping[str, str] = field(default_factory=dict[str, str])
     cost: Loss
-    parts: tuple[Part | Search, ...] = ()
+    parts: tuple[Part | Following | Search, ...] = ()
     selection: Selection | None = None
     outlook: Outlook
     finish: Callable[[Measured], R]

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from dpframe.noise import Noise
     from dpframe.ordering import Ordering
     from dpframe.privacy.loss import Loss
-    from dpframe.query import Query
+    from dpframe.query import Query, Search
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -189,14 +189,18 @@ class Recorder:
         return noise.sample(size)
 
     def record(
-        self, query: Query[Any], exact: Sequence[Any], noisy: Sequence[Any]
+        self,
+        query: Query[Any],
+        parts: Sequence[Part | Search],
+        exact: Sequence[Any],
+        noisy: Sequence[Any],
     ) -> None:
         """Take note of one release."""
-        parts: list[RecordedPart] = []
+        recorded: list[RecordedPart] = []
         searches: list[RecordedSearch] = []
-        for part, before, after in zip(query.parts, exact, noisy, strict=True):
+        for part, before, after in zip(parts, exact, noisy, strict=True):
             if isinstance(part, Part):
-                parts.append(_recorded(part, before, after))
+                recorded.append(_recorded(part, before, after))
             else:
                 searches.append(
                     RecordedSearch(
@@ -212,7 +216,7 @@ class Recorder:
                 columns=query.columns,
                 parameters=dict(query.parameters),
                 cost=query.cost.exact,
-                parts=tuple(parts),
+                parts=tuple(recorded),
                 searches=tuple(searches),
             )
         )

@@ -17,19 +17,21 @@ from dpframe.engines.contribution import kept_cells
 from dpframe.engines.deviation import largest_deviation
 from dpframe.engines.failures import withheld
 from dpframe.engines.fold import BATCH, Sums
+from dpframe.engines.slices import Binned
 from dpframe.engines.steps import scaled, weights
 from dpframe.frame import UNIT
 from dpframe.nested import Nested
+from dpframe.slices import Slices
 from dpframe.tally import Ball, Distinct, KeyAxis, Per, Tally
 from dpframe.values import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from dpframe.deviation import Deviation
     from dpframe.engines.once import Rows
 
-Statistic: TypeAlias = "Tally | Distinct | Nested | Deviation"
+Statistic: TypeAlias = "Tally | Distinct | Nested | Slices | Deviation"
 Array = np.ndarray[Any, np.dtype[Any]]
 
 _CELL: Final = "__cell__"
@@ -57,6 +59,8 @@ def _evaluate(source: pl.LazyFrame, statistic: Statistic) -> Array:
         return _distinct(source, statistic)
     if isinstance(statistic, Nested):
         return statistic.stack(_evaluate(source, statistic.leaves))
+    if isinstance(statistic, Slices):
+        return _sliced(source, statistic)
     if isinstance(statistic, Compared):
         return largest_deviation(source, statistic)
     if _counts_texts(statistic):
@@ -195,6 +199,14 @@ def _distinct(source: pl.LazyFrame, statistic: Distinct) -> Array:
     return np.array([[found]], dtype=np.int64)
 
 
+def _sliced(source: pl.LazyFrame, slices: Slices) -> Array:
+    """Return the counts of all bins of all directions."""
+    binned, tally = Binned(slices), slices.rows
+    names = [_limb(i, 0) for i in range(len(slices.quantities))]
+    _stream(_rows_plan(source, tally), tally, names, binned.add)
+    return binned.total()
+
+
 def _fold(plan: pl.LazyFrame, tally: Tally) -> Array:
     """Return the monomials' sums, shape ``(cells, monomials)``."""
     split = [rows.limb_reaches(reach) for reach in _reaches(tally)]
@@ -209,6 +221,17 @@ def _fold(plan: pl.LazyFrame, tally: Tally) -> Array:
             monomials.append((len(reaches),))
             reaches.append(reach)
     sums = Sums(cells=tally.cells, monomials=monomials, reaches=reaches)
+    _stream(plan, tally, names, sums.add)
+    total = sums.total()
+    for column, (monomial, worth) in enumerate(raised, start=len(tally.monomials)):
+        total[:, monomial] += total[:, column] * worth
+    return total[:, : len(tally.monomials)]
+
+
+def _stream(
+    plan: pl.LazyFrame, tally: Tally, names: Sequence[str], add: Callable[..., None]
+) -> None:
+    """Hand on the rows of a plan batch by batch: finished values, cells and weights."""
     scaled_here = tally.contribution.per in {Per.ROW, Per.ROWS}
 
     def take(batch: pl.DataFrame) -> None:
@@ -222,15 +245,11 @@ def _fold(plan: pl.LazyFrame, tally: Tally) -> Array:
             weight = None
             if rows_of_unit is not None:
                 weight = weights(rows_of_unit, tally.contribution.limit)
-            sums.add(*_complete(part.height, arrays.get(_CELL), values, weight))
+            add(*_complete(part.height, arrays.get(_CELL), values, weight))
 
     # Not `collect_batches`: where an operation panics, that ends without an error,
     # and with any number of rows.
     plan.sink_batches(take, chunk_size=BATCH, maintain_order=False, engine="streaming")
-    total = sums.total()
-    for column, (monomial, worth) in enumerate(raised, start=len(tally.monomials)):
-        total[:, monomial] += total[:, column] * worth
-    return total[:, : len(tally.monomials)]
 
 
 def _scaled(tally: Tally, values: Sequence[Array]) -> list[Array]:

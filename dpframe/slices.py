@@ -1,0 +1,130 @@
+"""Histograms of rows along directions: what halfspace oracles measure.
+
+A row of whole numbers y has a place along each of K public directions u of whole
+numbers, their exact inner product, and so is in one bin of each of K histograms.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from dpframe.errors import ParameterError
+from dpframe.tally import COARSE, MAX_CELLS, Contribution, Tally
+
+if TYPE_CHECKING:
+    from dpframe.grid import Grid
+    from dpframe.tally import Quantity
+    from dpframe.values import ColumnType
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+EXACT: Final = 1 << 53
+"""Up to here doubles hold every whole number, so inner products are exact."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Slices:
+    """How many rows lie in each bin along each direction; by label, if there is one.
+
+    Bins are ``2**shift`` long: a row is in bin ``(<y, u> + offset) >> shift``, or in
+    the first or the last one if it lies beyond.
+
+    Attributes
+    ----------
+    quantities : tuple of Quantity
+        The columns as whole numbers of at most `COARSE`: y.
+    directions : array of int64
+        Shape ``(K, d)``, or ``(K, d + 1)`` if `lifted`.
+    offsets : array of int64
+        Shape ``(K,)``.
+    shift : int
+    bins : int
+        At least 2.
+    label : Grid or None
+        Two points: each row is counted apart by its label.
+    lifted : bool
+        Whether a row has one coordinate more, which puts it on the sphere of the
+        largest rows: the whole part of ``sqrt(d * COARSE^2 - |y|^2)``.
+    contribution : Contribution
+    """
+
+    quantities: tuple[Quantity, ...]
+    directions: Array
+    offsets: Array
+    shift: int
+    bins: int
+    label: Grid | None = None
+    lifted: bool = False
+    contribution: Contribution
+
+    def __post_init__(self) -> None:
+        """Refuse products that doubles would round, and tables too large to hold."""
+        width = len(self.quantities) + self.lifted
+        whole = self.directions.dtype == self.offsets.dtype == np.int64
+        if not whole or self.directions.shape != (len(self.offsets), width):
+            msg = "each direction has a whole number for each coordinate of a row"
+            raise ValueError(msg)
+        if self.reach >= EXACT:
+            msg = "directions are too long: doubles would round their products"
+            raise ValueError(msg)
+        if self.cells > MAX_CELLS:
+            msg = f"There would be {self.cells} bins; the most is {MAX_CELLS}."
+            raise ParameterError(msg, hint="use a larger margin.")
+
+    @property
+    def reach(self) -> int:
+        """No inner product, nor any part of it, is beyond this."""
+        lengths = np.array([COARSE] * len(self.quantities), dtype=object)
+        if self.lifted:
+            sphere = math.isqrt(len(self.quantities) * COARSE**2)
+            lengths = np.append(lengths, sphere)
+        sums = np.abs(self.directions).astype(object) @ lengths
+        return int((sums + np.abs(self.offsets).astype(object)).max(initial=0))
+
+    @property
+    def labels(self) -> int:
+        """How many labels rows are told apart by."""
+        return 1 if self.label is None else self.label.size
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Labels, directions and bins: the shape of the counts."""
+        return self.labels, len(self.offsets), self.bins
+
+    @property
+    def cells(self) -> int:
+        """Number of bins of all directions."""
+        return self.labels * len(self.offsets) * self.bins
+
+    @property
+    def row(self) -> int:
+        """How many bins one row is in: its L1 norm and its squared L2 norm."""
+        return len(self.offsets)
+
+    @property
+    def rows(self) -> Tally:
+        """What reads the rows."""
+        return Tally(
+            axes=() if self.label is None else (self.label,),
+            quantities=self.quantities,
+            contribution=self.contribution,
+        )
+
+    @property
+    def columns(self) -> dict[str, ColumnType]:
+        """Every column that is read."""
+        return self.rows.columns
+
+    @property
+    def multiplicity(self) -> int:
+        """What one unit adds at most, in any norm: so many rows' worth."""
+        return self.contribution.multiplicity
+
+    @property
+    def multiplicity_squared(self) -> int:
+        """What it adds at most in the L2 norm, in squared rows' worths."""
+        return self.contribution.multiplicity_squared
