@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from dpframe.errors import ParameterError
-from dpframe.tally import COARSE, MAX_CELLS, Contribution, Tally
+from dpframe.tally import COARSE, MAX_CELLS, Contribution, Per, Tally
 
 if TYPE_CHECKING:
     from dpframe.grid import Grid
@@ -63,6 +63,15 @@ class Slices:
 
     def __post_init__(self) -> None:
         """Refuse products that doubles would round, and tables too large to hold."""
+        if self.contribution.per not in {Per.ROW, Per.ROWS}:
+            msg = "rows are counted: each alone, or sharing the weight of their unit"
+            raise ValueError(msg)
+        if any(quantity.reach > COARSE for quantity in self.quantities):
+            msg = f"each column is a whole number of at most {COARSE}"
+            raise ValueError(msg)
+        if not self.quantities or not len(self.offsets) or self.bins < 2:  # noqa: PLR2004 - a bin has a neighbour
+            msg = "there is a column, a direction and a bin with a neighbour at least"
+            raise ValueError(msg)
         width = len(self.quantities) + self.lifted
         whole = self.directions.dtype == self.offsets.dtype == np.int64
         if not whole or self.directions.shape != (len(self.offsets), width):
@@ -82,8 +91,8 @@ class Slices:
         if self.lifted:
             sphere = math.isqrt(len(self.quantities) * COARSE**2)
             lengths = np.append(lengths, sphere)
-        sums = np.abs(self.directions).astype(object) @ lengths
-        return int((sums + np.abs(self.offsets).astype(object)).max(initial=0))
+        sums = np.abs(self.directions.astype(object)) @ lengths
+        return int((sums + np.abs(self.offsets.astype(object))).max(initial=0))
 
     @property
     def labels(self) -> int:
