@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 import polars as pl
 
 from dpframe.errors import ParameterError, ParameterTypeError
-from dpframe.goal import checked_confidence, checked_rows
+from dpframe.goal import checked_confidence
 from dpframe.grid import series
-from dpframe.privacy.loss import Loss
-from dpframe.query import Measured
-from dpframe.releases.answer import Release
 from dpframe.releases.figures import COUNT, PRINTED, Figures, GridError
-from dpframe.releases.hosts import StoredHost
 from dpframe.releases.interval_answers import (
     count_of,
     fraction_of,
@@ -29,30 +24,24 @@ from dpframe.releases.plot import plot_intervals
 from dpframe.releases.quantiles import level_of, level_text
 from dpframe.releases.ranges import asked, asked_by, listed
 from dpframe.releases.scalar import ScalarRelease
+from dpframe.releases.synthetic_rows import NoRowErrorError, SyntheticRows
 from dpframe.table import Table, cell_text, enumeration
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from dpframe.query import Measured
     from dpframe.releases.boxes import Boxes
     from dpframe.releases.hosts import Host
 
 N = TypeVar("N")
 Array = np.ndarray[Any, np.dtype[Any]]
 
-_FREE: Final = Loss(epsilon=Fraction(0))
 _ROUNDED: Final = 0.5
 """How far a count may be rounded to whole rows."""
 
-MOST_ROWS: Final = 10**8
-"""Synthetic rows that are made at most."""
 
-
-class NoRowErrorError(ParameterError, AttributeError):
-    """Synthetic rows have no error bars; the answers about them have."""
-
-
-class SyntheticIntervals(Release[N]):
+class SyntheticIntervals(SyntheticRows[N]):
     """Counts of every interval of a column, or box of several, and rows to match.
 
     Answers cost nothing more, however many are asked. Their error bars hold for all
@@ -70,7 +59,7 @@ class SyntheticIntervals(Release[N]):
         Makes rows a native frame; not kept.
     """
 
-    __slots__ = ("_host", "_method", "_rows", "_shape")
+    __slots__ = ("_method", "_shape")
 
     def __init__(
         self,
@@ -80,21 +69,15 @@ class SyntheticIntervals(Release[N]):
         measured: Measured,
         host: Host[N],
     ) -> None:
-        names = [grid.column.name for grid in shape.grids]
-        none = pl.DataFrame(
-            [pl.Series(grid.column.name, [], grid.column.dtype) for grid in shape.grids]
-        )
+        columns = [grid.column for grid in shape.grids]
         super().__init__(
-            table=none,
-            like={name: name for name in names},
+            columns=columns,
             measured=measured,
             host=host,
-            title=enumeration(names),
+            title=enumeration([column.name for column in columns]),
         )
-        self._host = StoredHost.of(self._native)
         self._shape = shape
         self._method = method
-        self._rows: tuple[pl.DataFrame, N] | None = None
 
     # Answers, for nothing
 
@@ -235,24 +218,6 @@ class SyntheticIntervals(Release[N]):
         width = self.accuracy(confidence)
         return width / self._shape.rows if self._shape.rows else math.inf
 
-    def sample(self, n: int) -> N:
-        """Return so many synthetic rows, in the library that the data came from.
-
-        They are spread as evenly as the released counts allow, not drawn at random: the
-        same release gives the same rows for the same n.
-
-        Parameters
-        ----------
-        n : int
-            At least 1. By default, in `to_native` and its siblings, the released number
-            of rows.
-        """
-        number = checked_rows(n)
-        if number is None:
-            msg = "A sample needs a number of rows."
-            raise ParameterTypeError(msg, hint="use .to_native() for all of them.")
-        return self._made(number)[1]
-
     def evaluate(
         self,
         frame: Any,
@@ -322,11 +287,6 @@ class SyntheticIntervals(Release[N]):
     # What every release says
 
     @property
-    def value(self) -> N:
-        """Synthetic rows, as many as were released, in the frame's own library."""
-        return self.handed_out()
-
-    @property
     def raw(self) -> Array:
         """The unbiased noisy counts of the cells, in rows.
 
@@ -345,11 +305,6 @@ class SyntheticIntervals(Release[N]):
         """Whether the released number of rows is within its own error of 0."""
         rows, error = self._shape.total
         return rows <= float(error.half_width(PRINTED, cells=1)[0])
-
-    @property
-    def stddev(self) -> NoReturn:
-        """Not there: rows have no error bars."""
-        raise _no_row_error()
 
     def accuracy(self, confidence: float = 0.95, *, joint: bool = False) -> float:
         """Return the largest error of any interval of one column, in rows.
@@ -371,23 +326,6 @@ class SyntheticIntervals(Release[N]):
         level = checked_confidence(confidence)
         width = float(line.error.half_width(level, cells=1)[0])
         return width + line.widest_cuts
-
-    def interval(
-        self, confidence: float = 0.95, *, joint: bool = False, population: bool = False
-    ) -> NoReturn:
-        """Refuse: rows have no error bars."""
-        del confidence, joint, population
-        raise _no_row_error()
-
-    def interval_columns(self, confidence: float) -> NoReturn:
-        """Refuse: rows have no error bars."""
-        del confidence
-        raise _no_row_error()
-
-    def to_numpy(self) -> Array:
-        """Return the synthetic rows: shape ``(rows,)``, or ``(rows, columns)``."""
-        array = self.to_polars().to_numpy()
-        return array[:, 0] if array.shape[1] == 1 else array
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the fraction of rows below each value, with its 95% band.
@@ -420,29 +358,23 @@ class SyntheticIntervals(Release[N]):
 
     # Rows, made when they are first asked for
 
-    def polars_table(self) -> pl.DataFrame:
-        """Return the synthetic rows as a Polars frame."""
-        return self._all_rows()[0]
+    @property
+    def row_count(self) -> int:
+        """The released number of rows."""
+        return round(self._shape.rows)
 
-    def native_table(self) -> N:
-        """Return the synthetic rows as a native frame."""
-        return self._all_rows()[1]
-
-    def _all_rows(self) -> tuple[pl.DataFrame, N]:
-        if self._rows is None:
-            self._rows = self._made(round(self._shape.rows))
-        return self._rows
-
-    def _made(self, number: int) -> tuple[pl.DataFrame, N]:
-        if number > MOST_ROWS:
-            msg = f"{number} synthetic rows are too many; the most is {MOST_ROWS}."
-            raise ParameterError(msg, hint="ask for fewer with .sample(n).")
+    def columns_of(self, number: int) -> list[pl.Series]:
+        """Return so many rows, spread as evenly as the released counts allow."""
         codes = self._shape.codes(number).reshape(number, len(self._shape.grids))
-        columns = [
+        return [
             series(grid, codes[:, axis]) for axis, grid in enumerate(self._shape.grids)
         ]
-        table = pl.DataFrame(columns)
-        return table, self._host(table, self._like)
+
+    def no_error(self) -> NoRowErrorError:
+        """Return what says that rows have no error bars, and which answers have."""
+        msg = "Synthetic rows have no error bars."
+        hint = "ask .count(lo, hi), or .accuracy() for the most."
+        return NoRowErrorError(msg, hint=hint)
 
     # Inside
 
@@ -453,12 +385,6 @@ class SyntheticIntervals(Release[N]):
         raise ParameterError(msg, hint="ask .count({...}) for one box and its error.")
 
     def _answer(self, figures: Figures, title: str) -> ScalarRelease[N]:
-        measured = Measured(figures=(), cost=_FREE, provenance=self._provenance)
         return ScalarRelease(
-            figures=figures, measured=measured, host=self._host, title=title
+            figures=figures, measured=self.free(), host=self._host, title=title
         )
-
-
-def _no_row_error() -> NoRowErrorError:
-    msg = "Synthetic rows have no error bars."
-    return NoRowErrorError(msg, hint="ask .count(lo, hi), or .accuracy() for the most.")
