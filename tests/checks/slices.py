@@ -52,14 +52,22 @@ def slices(
     )
 
 
+def lift(row: Sequence[int]) -> list[int]:
+    """Return a row with the coordinate that puts it on the sphere."""
+    room = len(row) * COARSE**2 - sum(part**2 for part in row)
+    return [*row, math.isqrt(room)]
+
+
+def product(row: Sequence[int], direction: Sequence[int]) -> int:
+    """Return an inner product."""
+    return sum(int(a) * int(b) for a, b in zip(row, direction, strict=True))
+
+
 def place(sliced: Slices, row: Sequence[int], direction: int) -> int:
     """Return the bin of a row of whole numbers along one direction."""
-    y = list(row)
-    if sliced.lifted:
-        y.append(math.isqrt(len(y) * COARSE**2 - sum(part**2 for part in y)))
-    along = [int(part) for part in sliced.directions[direction]]
-    product = sum(a * b for a, b in zip(y, along, strict=True))
-    found = (product + int(sliced.offsets[direction])) >> sliced.shift
+    y = lift(row) if sliced.lifted else row
+    along = product(y, sliced.directions[direction])
+    found = (along + int(sliced.offsets[direction])) >> sliced.shift
     return min(max(found, 0), sliced.bins - 1)
 
 
