@@ -7,7 +7,7 @@ numbers, their exact inner product, and so is in one bin of each of K histograms
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -26,7 +26,7 @@ EXACT: Final = 1 << 53
 """Up to here doubles hold every whole number, so inner products are exact."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Slices:
     """How many rows lie in each bin along each direction; by label, if there is one.
 
@@ -83,6 +83,22 @@ class Slices:
         if self.cells > MAX_CELLS:
             msg = f"There would be {self.cells} bins; the most is {MAX_CELLS}."
             raise ParameterError(msg, hint="use a larger margin.")
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the same rows are counted along the same directions."""
+        if not isinstance(other, Slices):
+            return NotImplemented
+        return self._facts == other._facts
+
+    def __hash__(self) -> int:
+        """Return a hash that equal ones share."""
+        return hash(self._facts)
+
+    @property
+    def _facts(self) -> tuple[object, ...]:
+        """All fields; arrays, which do not compare as one, by their bytes."""
+        values = (getattr(self, one.name) for one in fields(self))
+        return tuple(v.tobytes() if isinstance(v, np.ndarray) else v for v in values)
 
     @property
     def reach(self) -> int:

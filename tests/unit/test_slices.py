@@ -65,6 +65,26 @@ def test_counts_are_shaped_by_label_direction_and_bin() -> None:
     assert set(told_apart.columns) == {"x0", "x1", "g"}
 
 
+def test_equal_ones_count_the_same_along_the_same_directions() -> None:
+    one, other = made([[1, 2], [3, 4]]), made([[1, 2], [3, 4]])
+    assert one == other
+    assert len({one, other}) == 1
+    changes: list[dict[str, Any]] = [
+        {"directions": one.directions[::-1]},
+        {"offsets": one.offsets + 1},
+        {"shift": 11},
+        {"bins": 5},
+        {"label": label()},
+        {"quantities": one.quantities[::-1]},
+        {"contribution": Contribution(per=Per.ROWS, limit=2)},
+    ]
+    for change in changes:
+        assert one != replace(one, **change)
+    flat, lifted = made([[1, 2, 3]]), made([[1, 2, 3]], lifted=True)
+    assert flat != lifted
+    assert one != "slices"
+
+
 def test_only_the_columns_that_are_named_are_read() -> None:
     frame = pl.LazyFrame({"x0": [1], "x1": [2]}).with_columns(
         other=pl.col("x0").cast(pl.String).str.to_date("no date", strict=True)
