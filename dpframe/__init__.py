@@ -17,6 +17,7 @@ from dpframe.errors import (
     DomainRequiredError,
     DPFrameError,
     EvaluationError,
+    FewRowsWarning,
     LedgerBusyError,
     LedgerCorruptError,
     LedgerError,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from dpframe.functions import cut, to_datetime, to_numeric, where
     from dpframe.preview import KeysPreview, Preview
     from dpframe.releases.answer import Release
+    from dpframe.releases.halfspaces.oracle import HalfspaceOracle
     from dpframe.releases.keys import KeysRelease
     from dpframe.releases.load import load
     from dpframe.releases.mean_cov import MeanCov
@@ -58,6 +60,8 @@ __all__ = [
     "DPFrameError",
     "DomainRequiredError",
     "EvaluationError",
+    "FewRowsWarning",
+    "HalfspaceOracle",
     "KeysPreview",
     "KeysRelease",
     "LedgerBusyError",
@@ -104,6 +108,7 @@ def __dir__() -> list[str]:
 
 
 _ROOMS = {
+    "HalfspaceOracle": "releases.halfspaces.oracle",
     "KeysPreview": "preview",
     "KeysRelease": "releases.keys",
     "MeanCov": "releases.mean_cov",

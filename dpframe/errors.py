@@ -153,6 +153,10 @@ class NotDurableWarning(UserWarning):
     """A ledger is kept where it may be lost, and what was spent with it."""
 
 
+class FewRowsWarning(UserWarning):
+    """There are too few rows for answers that are worth their cost."""
+
+
 class RandomnessError(DPFrameError):
     """The operating system gave no usable random bytes; nothing was released."""
 

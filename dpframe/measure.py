@@ -146,7 +146,7 @@ def _measured(
     exact: list[Any] = []
     noisy: list[Any] = []
     for planned in query.parts:
-        part = planned.part(noisy) if isinstance(planned, Following) else planned
+        part = planned.part(tuple(noisy)) if isinstance(planned, Following) else planned
         parts.append(part)
         if isinstance(part, Part):
             exact.append(evaluate(source, part.statistic))

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from dpframe.outlook import Outlook
     from dpframe.privacy.loss import Loss
     from dpframe.provenance import Provenance
-    from dpframe.tally import Distinct, Occupied
     from dpframe.slices import Slices
+    from dpframe.tally import Distinct, Occupied
     from dpframe.values import ColumnType
 
 R = TypeVar("R")

@@ -8,6 +8,7 @@ from typing import Any, Generic, NoReturn, TypeVar
 from dpframe.accessor.frames import FrameMethods
 from dpframe.accessor.grouped import Grouped, group_cells
 from dpframe.accessor.groups import GroupBy
+from dpframe.accessor.halfspaces import HalfspaceMethods
 from dpframe.accessor.intervals import IntervalMethods
 from dpframe.accessor.keys import KeyMethods
 from dpframe.accessor.models import Models
@@ -29,6 +30,7 @@ class PrivateNamespace(
     Tables[N],
     KeyMethods[N],
     IntervalMethods[N],
+    HalfspaceMethods[N],
     Models[N],
     FrameMethods[F, N],
     Generic[F, N],
@@ -79,6 +81,7 @@ class PreviewNamespace(PreviewDistributions[N]):
     discover_keys = previewed(KeyMethods[Any].discover_keys)
     mean_cov = previewed(Models[Any].mean_cov)
     synthetic_intervals = previewed(IntervalMethods[Any].synthetic_intervals)
+    halfspace_oracle = previewed(HalfspaceMethods[Any].halfspace_oracle)
     largest_error = previewed(IntervalMethods[Any].largest_error)
 
     def group_by(

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from dpframe.goal import NoiseKind
     from dpframe.privacy.loss import Loss
     from dpframe.query import Query
+    from dpframe.releases.halfspaces.oracle import HalfspaceOracle
     from dpframe.releases.keys import KeysRelease
     from dpframe.releases.mean_cov import MeanCov
     from dpframe.releases.scalar import ScalarRelease
@@ -111,6 +112,10 @@ def previewed(
 def previewed(
     method: Callable[Concatenate[Any, P], SyntheticIntervals[Any]],
 ) -> Callable[Concatenate[Runner[N], P], Preview[SyntheticIntervals[N]]]: ...
+@overload
+def previewed(
+    method: Callable[Concatenate[Any, P], HalfspaceOracle[Any]],
+) -> Callable[Concatenate[Runner[N], P], Preview[HalfspaceOracle[N]]]: ...
 @overload
 def previewed(
     method: Callable[Concatenate[Any, P], KeysRelease[Any]],

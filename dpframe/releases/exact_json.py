@@ -25,6 +25,11 @@ from dpframe.provenance import Provenance
 from dpframe.releases.boxes import Boxes
 from dpframe.releases.cut_error import BoxError, CutError, StatedError, TreeError
 from dpframe.releases.figures import Figures, GridError, WeightedError
+from dpframe.releases.halfspaces.ball import UnitBall
+from dpframe.releases.halfspaces.evidence import BandError, HalfspaceError, Total
+from dpframe.releases.halfspaces.leaves import Leaves
+from dpframe.releases.halfspaces.projections import Projections
+from dpframe.releases.halfspaces.sketches import Sketches
 from dpframe.releases.hosts import StoredHost
 from dpframe.releases.intervals import Sampling
 from dpframe.releases.line import Line
@@ -42,6 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 _CLASSES: Final[Mapping[str, type[Any]]] = {
+    "band error": BandError,
     "box error": BoxError,
     "boxes": Boxes,
     "choice": Choice,
@@ -52,21 +58,27 @@ _CLASSES: Final[Mapping[str, type[Any]]] = {
     "even grid": EvenGrid,
     "figures": Figures,
     "grid error": GridError,
+    "halfspace error": HalfspaceError,
     "host": StoredHost,
     "layout": Layout,
+    "leaves": Leaves,
     "line": Line,
     "listed grid": ListedGrid,
     "loss": Loss,
     "max-norm": MaxNorm,
     "noisy sums": NoisySums,
+    "projections": Projections,
     "provenance": Provenance,
     "quantile error": QuantileError,
     "rank error": RankError,
     "sampling": Sampling,
     "share error": ShareError,
+    "sketches": Sketches,
     "stated error": StatedError,
+    "total": Total,
     "tree error": TreeError,
     "tree rank error": TreeRankError,
+    "unit ball": UnitBall,
     "weighted error": WeightedError,
 }
 """Frozen dataclasses that are written field by field, by the name in the file."""

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 from dpframe.errors import ParameterError
 from dpframe.query import Measured
 from dpframe.releases.exact_json import from_json
+from dpframe.releases.halfspaces.answers import HalfspaceAnswer
+from dpframe.releases.halfspaces.oracle import HalfspaceOracle
 from dpframe.releases.keys import KeysRelease
 from dpframe.releases.mean_cov import MeanCov
 from dpframe.releases.quantiles import QuantilesRelease
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from dpframe.releases.answer import Release
 
 _KINDS: Final[Mapping[str, type[Release[Any]]]] = {
+    "HalfspaceAnswer": HalfspaceAnswer,
+    "HalfspaceOracle": HalfspaceOracle,
     "KeysRelease": KeysRelease,
     "MeanCov": MeanCov,
     "QuantilesRelease": QuantilesRelease,

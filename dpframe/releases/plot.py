@@ -94,8 +94,48 @@ class Intervals(Protocol):
         """The cells and their rows."""
         ...
 
+    def columns_of(self, number: int) -> list[pl.Series]:
+        """Return so many synthetic rows."""
+        ...
+
     def accuracy(self, confidence: float = 0.95) -> float:
         """Return the largest error of any interval, in rows."""
+        ...
+
+
+class Chosen(Protocol):
+    """A halfspace in the units of the columns."""
+
+    @property
+    def w(self) -> dict[str, float]:
+        """Weights by column."""
+        ...
+
+    @property
+    def offset(self) -> float:
+        """What a weighted sum must reach."""
+        ...
+
+
+class Halfspaces(Protocol):
+    """A release of all halfspaces of some columns."""
+
+    @property
+    def title(self) -> str:
+        """What was released, in words."""
+        ...
+
+    @property
+    def is_labelled(self) -> bool:
+        """Whether the last column of its rows is a label."""
+        ...
+
+    def columns_of(self, number: int) -> list[pl.Series]:
+        """Return so many synthetic rows."""
+        ...
+
+    def best_halfspace(self) -> Chosen:
+        """Return the one that classifies best."""
         ...
 
 
@@ -202,15 +242,7 @@ def plot_intervals(release: Intervals, ax: Axes | None = None) -> Axes:
     axes.set_title(cell_text(release.title), loc="left")
     _without_frame(axes, "right", "top")
     if not isinstance(shape, Line):
-        names = [grid.column.name for grid in shape.grids[:2]]
-        codes = shape.codes(_SCATTERED)
-        drawn = [series(g, codes[:, axis]) for axis, g in enumerate(shape.grids[:2])]
-        axes.plot(*map(_points, drawn), ",", alpha=0.5)
-        for axis, label, grid in zip(
-            (axes.xaxis, axes.yaxis), names, shape.grids, strict=False
-        ):
-            axis.set_label_text(cell_text(label))
-            _name_kind(axis, grid.column.kind)
+        _scatter(axes, release.columns_of(_SCATTERED)[:2])
         return axes
     last = shape.grid.size - 1
     evenly = [last * place // (_DRAWN - 1) for place in range(_DRAWN)]
@@ -227,6 +259,52 @@ def plot_intervals(release: Intervals, ax: Axes | None = None) -> Axes:
     _name_kind(axes.xaxis, shape.grid.column.kind)
     axes.set_ylabel("fraction of rows up to (band: 95%, noise)")
     return axes
+
+
+def plot_halfspaces(release: Halfspaces, ax: Axes | None = None) -> Axes:
+    """Draw synthetic rows on the first two columns, coloured by label.
+
+    With a label and two columns also the halfspace that classifies them best.
+
+    Raises
+    ------
+    MissingExtraError
+        If matplotlib is not installed.
+    """
+    axes = _axes(ax, height=4.0)
+    axes.set_title(cell_text(release.title), loc="left")
+    _without_frame(axes, "right", "top")
+    *columns, last = release.columns_of(_SCATTERED)
+    if not release.is_labelled:
+        _scatter(axes, [*columns, last][:2])
+        return axes
+    for label in (False, True):
+        _scatter(axes, [c.filter(last == label) for c in columns[:2]], str(label))
+    axes.legend(title=cell_text(last.name), markerscale=8.0)
+    if len(columns) == 2:  # noqa: PLR2004 - a line divides a plane
+        _divide(axes, release)
+    return axes
+
+
+def _scatter(axes: Axes, columns: Sequence[pl.Series], label: str = "") -> None:
+    """Draw rows as points of two columns."""
+    axes.plot(*map(_points, columns), ",", alpha=0.5, label=label)
+    for axis, column in zip((axes.xaxis, axes.yaxis), columns, strict=True):
+        axis.set_label_text(cell_text(column.name))
+        if column.dtype.base_type() in {pl.Date, pl.Datetime}:
+            _name_kind(axis, Kind.DATE)
+
+
+def _divide(axes: Axes, release: Halfspaces) -> None:
+    """Draw the line of the halfspace that classifies best, as far as rows reach."""
+    found = release.best_halfspace()
+    (across, up), limits = found.w.values(), (axes.get_xlim(), axes.get_ylim())
+    normal = np.array([across, up])
+    foot = normal * found.offset / (normal @ normal)
+    along = np.array([-up, across])
+    axes.axline(tuple(foot), tuple(foot + along), color="0.35")
+    axes.set_xlim(*limits[0])
+    axes.set_ylim(*limits[1])
 
 
 def _unit(figures: Sequence[Figures]) -> str:

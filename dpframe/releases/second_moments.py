@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from hashlib import shake_256
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from dpframe.noise import DiscreteGaussian, MaxNorm
 from dpframe.releases.figures import COUNT, Figures, GridError, WeightedError
 from dpframe.releases.noise_sums import independent
+from dpframe.repeatable import Repeatable
 from dpframe.tally import COARSE
 
 if TYPE_CHECKING:
@@ -225,33 +225,19 @@ def correlation(cov: Array) -> Array:
     return corr
 
 
-class _Stream:
-    """Noise of scale 1 by its fine-grid limit, repeatable: no privacy rests on it."""
-
-    def __init__(self, start: bytes) -> None:
-        self._start = start
-        self._calls = 0
+class _Stream(Repeatable):
+    """Noise of scale 1 by its fine-grid limit."""
 
     def of(self, law: Noise, draws: int, count: int) -> Array:
         """Return independent Laplace or normal noise, shape ``(draws, count)``."""
-        first = np.log(self._uniforms(draws, count))
-        second = self._uniforms(draws, count)
         if isinstance(independent(law), DiscreteGaussian):
-            return np.sqrt(-2 * first) * np.cos(2 * np.pi * second)
-        return first - np.log(second)
+            return self.normals(draws, count)
+        first, second = self.uniforms(2, draws, count)
+        return np.log(first) - np.log(second)
 
     def max_norm(self, draws: int, count: int) -> Array:
         """Return max-norm noise, shape ``(draws, count)``: a Gamma radius in a cube."""
         radius = np.zeros((draws, 1))
         for _ in range(count + 1):
-            radius -= np.log(self._uniforms(draws, 1))
-        return radius * (2 * self._uniforms(draws, count) - 1)
-
-    def _uniforms(self, draws: int, count: int) -> Array:
-        """Return uniform floats in (0, 1)."""
-        self._calls += 1
-        spread = shake_256(self._start + self._calls.to_bytes(8)).digest(
-            8 * draws * count
-        )
-        bits = np.frombuffer(spread, np.uint64) >> np.uint64(11)
-        return (bits.astype(np.float64) / 2.0**53 + 2.0**-54).reshape(draws, count)
+            radius -= np.log(self.uniforms(draws, 1))
+        return radius * (2 * self.uniforms(draws, count) - 1)

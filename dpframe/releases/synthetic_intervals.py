@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import numpy as np
 import polars as pl
 
-from dpframe.errors import ParameterError, ParameterTypeError
+from dpframe.errors import ParameterError
 from dpframe.goal import checked_confidence
 from dpframe.grid import series
 from dpframe.releases.figures import COUNT, PRINTED, Figures, GridError
@@ -264,13 +264,8 @@ class SyntheticIntervals(SyntheticRows[N]):
         >>> synth.evaluate(stays, [(0, 7)], epsilon=0.5).value < 200
         True
         """
-        namespace: Any = getattr(frame, "dp", None)
-        if namespace is None:
-            kind = type(frame).__name__
-            msg = f"Errors are measured on a private frame, not on a {kind}."
-            raise ParameterTypeError(msg, hint="pass frame.dp.attach(accountant).")
-        found: ScalarRelease[Any] = namespace.largest_error(
-            self, queries, epsilon=epsilon, rho=rho, allow_weak=allow_weak
+        found: ScalarRelease[Any] = self.measured_on(
+            frame, queries, epsilon=epsilon, rho=rho, allow_weak=allow_weak
         )
         return found
 

@@ -141,6 +141,15 @@ class SyntheticRows(Release[N]):
         """Return what an answer says of itself: it costs nothing more."""
         return Measured(figures=(), cost=_FREE, provenance=self._provenance)
 
+    def measured_on(self, frame: Any, queries: object, **loss: object) -> Any:
+        """Return the largest error on a private frame, whose budget pays for it."""
+        namespace: Any = getattr(frame, "dp", None)
+        if namespace is None:
+            kind = type(frame).__name__
+            msg = f"Errors are measured on a private frame, not on a {kind}."
+            raise ParameterTypeError(msg, hint="pass frame.dp.attach(accountant).")
+        return namespace.largest_error(self, queries, **loss)
+
     def _all_rows(self) -> tuple[pl.DataFrame, N]:
         if self._rows is None:
             self._rows = self._made(self.row_count)

@@ -9,10 +9,11 @@ at one angle, so one sort gives the errors at all angles, and the best of them.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from hashlib import shake_256
 from typing import Any
 
 import numpy as np
+
+from dpframe.repeatable import Repeatable
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -246,17 +247,17 @@ def _toward(
             return (weights - weights.mean()) @ points
 
 
-class _Stream:
-    """Numbers that look random and are the same each time: no privacy rests on them."""
+class _Stream(Repeatable):
+    """What the search draws: weights of points, places and directions."""
 
     def __init__(self, rows: int) -> None:
-        self._calls = 0
+        super().__init__(b"best plane")
         self._rows = rows
-        self._weights = self._uniforms(2 * rows)
+        self._weights = self.uniforms(2 * rows)
 
     def uniform(self) -> float:
         """Return a float in (0, 1)."""
-        return float(self._uniforms(1)[0])
+        return float(self.uniforms(1)[0])
 
     def weights(self) -> Array:
         """Return uniform weights of all points, shape ``(rows,)``."""
@@ -266,15 +267,4 @@ class _Stream:
 
     def whole(self, count: int, *, below: int) -> Array:
         """Return whole numbers, shape ``(count,)``."""
-        return (self._uniforms(count) * below).astype(np.int64)
-
-    def normals(self, count: int) -> Array:
-        """Return independent normal floats, shape ``(count,)``."""
-        first, second = self._uniforms(2 * count).reshape(2, count)
-        return np.sqrt(-2 * np.log(first)) * np.cos(2 * np.pi * second)
-
-    def _uniforms(self, count: int) -> Array:
-        self._calls += 1
-        spread = shake_256(b"best plane" + self._calls.to_bytes(8)).digest(8 * count)
-        bits = np.frombuffer(spread, "<u8") >> np.uint64(12)
-        return (bits.astype(np.float64) + 0.5) / 2.0**52
+        return (self.uniforms(count) * below).astype(np.int64)

@@ -1,0 +1,273 @@
+"""Columns scaled into the unit ball, and the planes that cut it.
+
+A column with public bounds is y in [-1, 1], and a row of d columns ``x = y / sqrt(d)``.
+A question ``w · row >= offset`` in the columns' own units is the plane
+``<x, n> = b`` with a unit normal n there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import numpy as np
+
+from dpframe.declare import public_value
+from dpframe.errors import (
+    ColumnNotFoundError,
+    ParameterError,
+    ParameterTypeError,
+)
+from dpframe.table import enumeration
+
+if TYPE_CHECKING:
+    from dpframe.grid import EvenGrid
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+TIE: Final = 2.0**-20
+"""Rows this close below a plane lie on it: they were rounded by up to half of that."""
+
+_VECTOR: Final = 1
+_MATRIX: Final = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Planes:
+    """Planes in the unit ball: rows with ``<x, normal> >= offset`` are above them.
+
+    Attributes
+    ----------
+    normals : array of float64
+        Unit vectors, shape ``(planes, d)``.
+    offsets : array of float64
+        Shape ``(planes,)``.
+    """
+
+    normals: Array
+    offsets: Array
+
+    def __len__(self) -> int:
+        return len(self.offsets)
+
+    def moved(self, by: float) -> Planes:
+        """Return the same planes, further along their normals."""
+        return Planes(normals=self.normals, offsets=self.offsets + by)
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnitBall:
+    """How rows of some columns are put into the unit ball.
+
+    Attributes
+    ----------
+    grids : tuple of EvenGrid
+        The points that synthetic rows lie on, by column.
+    limits : tuple of pair of Fraction
+        The bounds of each column, on its number line.
+    """
+
+    grids: tuple[EvenGrid, ...]
+    limits: tuple[tuple[Fraction, Fraction], ...]
+
+    def __post_init__(self) -> None:
+        """Refuse what is none: a file may have been edited."""
+        pairs = len(self.limits) == len(self.grids)
+        if not pairs or any(not low < high for low, high in self.limits):
+            msg = "each column of a unit ball has two bounds"
+            raise ValueError(msg)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns."""
+        return tuple(grid.column.name for grid in self.grids)
+
+    @property
+    def dimension(self) -> int:
+        """Number of columns."""
+        return len(self.grids)
+
+    @cached_property
+    def middle(self) -> Array:
+        """The middle of each column's bounds, in its own unit."""
+        return np.array([float((lo + hi) / 2 * unit) for lo, hi, unit in self._sized])
+
+    @cached_property
+    def half(self) -> Array:
+        """Half the width of each column's bounds, in its own unit."""
+        return np.array([float((hi - lo) / 2 * unit) for lo, hi, unit in self._sized])
+
+    @property
+    def _sized(self) -> list[tuple[Fraction, Fraction, Fraction]]:
+        """The bounds, and what a step of the number line is in the column's unit."""
+        return [
+            (low, high, Fraction(10) ** -grid.column.scale)
+            for grid, (low, high) in zip(self.grids, self.limits, strict=True)
+        ]
+
+    @cached_property
+    def reach(self) -> Array:
+        """How far from a point's x rows may lie that went to it: half a step.
+
+        Whole numbers that are points themselves are nowhere else.
+        """
+        steps = [
+            0.0
+            if grid.column.is_whole and grid.step == 1
+            else float(grid.step / (high - low))
+            for grid, (low, high) in zip(self.grids, self.limits, strict=True)
+        ]
+        return np.array(steps) / math.sqrt(self.dimension)
+
+    def places(self, codes: Array) -> Array:
+        """Return points of the grids as x: shapes ``(n, d)`` of uint64 and floats."""
+        found = np.empty(codes.shape)
+        for axis, (grid, (low, high)) in enumerate(
+            zip(self.grids, self.limits, strict=True)
+        ):
+            half = (high - low) / 2
+            start, step = (grid.low - low) / half - 1, grid.step / half
+            found[:, axis] = codes[:, axis] * float(step) + float(start)
+        return np.clip(found, -1, 1) / math.sqrt(self.dimension)
+
+    def codes(self, places: Array) -> Array:
+        """Return the points of the grids that are nearest to some x."""
+        found = np.empty(places.shape, dtype=np.uint64)
+        y = places * math.sqrt(self.dimension)
+        for axis, (grid, (low, high)) in enumerate(
+            zip(self.grids, self.limits, strict=True)
+        ):
+            half = (high - low) / 2
+            start, step = (grid.low - low) / half - 1, grid.step / half
+            steps = np.rint((y[:, axis] - float(start)) / float(step))
+            found[:, axis] = np.clip(steps, 0, float(grid.size - 1)).astype(np.uint64)
+        return found
+
+    def planes(self, weights: object, offsets: object, *, scaled: bool) -> Planes:
+        """Return the planes that some questions ask for.
+
+        Parameters
+        ----------
+        weights : array, sequence or mapping
+            One question or several: numbers in the order of the columns, or mappings
+            of columns to numbers, where those left out weigh 0.
+        offsets : float or sequence of float
+            One for all, or one each.
+        scaled : bool
+            Whether both are meant in the unit ball.
+
+        Raises
+        ------
+        ColumnNotFoundError
+            If a mapping names another column.
+        ParameterTypeError
+            If something is no number, or a list of them.
+        ParameterError
+            If a direction is zero, not finite, or of the wrong length.
+        """
+        w = self._matrix(public_value(weights))
+        given = _numbers(public_value(offsets), what="an offset")
+        if given.ndim > _VECTOR or given.size not in {1, len(w)}:
+            msg = f"There are {len(w)} directions and {given.size} offsets."
+            raise ParameterError(msg, hint="pass one offset for all, or one for each.")
+        b = np.broadcast_to(given.reshape(-1), len(w)).astype(np.float64)
+        # The longest weight becomes 1 first, so that no square over- or underflows.
+        lengths = np.abs(w if scaled else w * self.half).max(axis=1, initial=0.0)
+        if not (np.isfinite(lengths).all() and (lengths > 0).all()):
+            msg = "A direction is zero, or beyond what a float holds."
+            raise ParameterError(msg, hint="give some column a weight that is not 0.")
+        w, b = w / lengths[:, None], b / lengths
+        if not scaled:
+            b = b - w @ self.middle
+            w = w * self.half * math.sqrt(self.dimension)
+        norms = np.sqrt((w * w).sum(axis=1))
+        b = b / norms
+        if not np.isfinite(b).all():
+            msg = "An offset is beyond what a float holds."
+            raise ParameterError(msg)
+        return Planes(normals=w / norms[:, None], offsets=np.clip(b, -2.0, 2.0))
+
+    def own(self, normal: Array, offset: float) -> tuple[dict[str, float], float]:
+        """Return a plane as weights by column and an offset, in the columns' units."""
+        w = normal / (self.half * math.sqrt(self.dimension))
+        longest = np.abs(w).max()
+        w = w / longest
+        shift = float(w @ self.middle)
+        return (
+            dict(zip(self.names, w.tolist(), strict=True)),
+            offset / float(longest) + shift,
+        )
+
+    def _matrix(self, given: Any) -> Array:
+        """Return weights as a matrix: one row for each question."""
+        if hasattr(given, "columns") and hasattr(given, "to_numpy"):
+            frame = {str(name): given[name].to_numpy() for name in given.columns}
+            self._check_names(frame)
+            rows = len(given)
+            blank = np.zeros(rows)
+            return np.stack([_vector(frame.get(n, blank)) for n in self.names], axis=1)
+        if isinstance(given, Mapping):
+            return self._from_mapping(cast("Mapping[object, object]", given))[None, :]
+        mapped = isinstance(given, Sequence) and not isinstance(given, str)
+        listed = list(cast("Sequence[object]", given)) if mapped else []
+        if listed and any(isinstance(each, Mapping) for each in listed):
+            rows = [self._from_mapping(each) for each in listed]
+            return np.stack(rows)
+        w = _numbers(given, what="a direction")
+        w = w[None, :] if w.ndim == _VECTOR else w
+        if w.ndim != _MATRIX or w.shape[1] != self.dimension:
+            size = w.shape[-1] if w.ndim else 1
+            names = enumeration(self.names)
+            msg = f"A direction has {size} weights, and there are the columns {names}."
+            hint = f"pass {self.dimension} numbers, or a mapping by column."
+            raise ParameterError(msg, hint=hint)
+        return w
+
+    def _from_mapping(self, given: object) -> Array:
+        if not isinstance(given, Mapping):
+            msg = "Directions are all mappings of columns to numbers, or none is."
+            raise ParameterTypeError(msg)
+        named = cast("Mapping[object, object]", given)
+        self._check_names(named)
+        weights = [named.get(name, 0.0) for name in self.names]
+        return _vector(_numbers(weights, what="a direction"))
+
+    def _check_names(self, named: Mapping[Any, object]) -> None:
+        for name in named:
+            if name not in self.names:
+                msg = f"There is no column {name!r} in this release."
+                hint = f"it has {enumeration(self.names)}."
+                raise ColumnNotFoundError(msg, column=str(name), hint=hint)
+
+
+def _vector(given: Any) -> Array:
+    return np.asarray(_numbers(given, what="a direction"), dtype=np.float64)
+
+
+def _numbers(given: Any, *, what: str) -> Array:
+    """Return finite numbers as floats; Booleans and text are none."""
+    try:
+        found = np.asarray(given)
+        if found.dtype.kind not in "iufO" or found.dtype == np.dtype(object):
+            found = np.array(
+                [_number(cell, what=what) for cell in np.ravel(found)]
+            ).reshape(found.shape)
+        floats = found.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        msg = f"{what.capitalize()} is made of numbers, and this is not."
+        raise ParameterTypeError(msg) from None
+    if not np.isfinite(floats).all():
+        msg = f"{what.capitalize()} holds NaN or infinity."
+        raise ParameterError(msg)
+    return floats
+
+
+def _number(cell: Any, *, what: str) -> float:
+    if isinstance(cell, (bool, np.bool_, str)) or cell is None:
+        msg = f"{what} holds {cell!r}"
+        raise TypeError(msg)
+    return float(cell)

@@ -1,0 +1,580 @@
+"""A release that answers any halfspace query, and hands out synthetic rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Final,
+    NamedTuple,
+    TypeAlias,
+    TypeVar,
+    cast,
+)
+
+import numpy as np
+import polars as pl
+
+from dpframe.declare import public_value
+from dpframe.errors import ParameterError, ParameterTypeError
+from dpframe.goal import checked_confidence
+from dpframe.grid import series
+from dpframe.releases.figures import COUNT, PRINTED, GridError
+from dpframe.releases.halfspaces.answers import (
+    HalfspaceAnswer,
+    band_figures,
+    count_figures,
+    fraction_figures,
+)
+from dpframe.releases.halfspaces.best import best_plane
+from dpframe.releases.halfspaces.evidence import bounds
+from dpframe.releases.halfspaces.leaves import Leaves
+from dpframe.releases.halfspaces.projections import Projections
+from dpframe.releases.halfspaces.sketches import Sketches
+from dpframe.releases.noise_law import NoiseLaw
+from dpframe.releases.plot import plot_halfspaces
+from dpframe.releases.scalar import ScalarRelease
+from dpframe.releases.synthetic_rows import NoRowErrorError, SyntheticRows
+from dpframe.table import Table, cell_text, enumeration
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from dpframe.query import Measured
+    from dpframe.releases.halfspaces.ball import Planes
+    from dpframe.releases.hosts import Host
+    from dpframe.values import ColumnType
+
+N = TypeVar("N")
+Array = np.ndarray[Any, np.dtype[Any]]
+
+Shape: TypeAlias = Projections | Leaves | Sketches
+"""What was released, by the method that it was found with."""
+
+_SPELLED: Final = 4
+_MEGABYTE: Final = 1e6
+
+NEEDED: Final = 0.1
+"""The error, as a fraction of the rows, that `rows_needed` is about."""
+
+
+class Halfspace(NamedTuple):
+    """A linear classifier: True where the weighted sum reaches the offset.
+
+    Attributes
+    ----------
+    w : dict of str to float
+        Weights by column, in the columns' own units.
+    offset : float
+    error : ScalarRelease
+        The fraction of rows that it classifies wrongly. Its interval holds although
+        the halfspace was chosen by looking at the release.
+    """
+
+    w: dict[str, float]
+    offset: float
+    error: ScalarRelease[Any]
+
+
+class HalfspaceOracle(SyntheticRows[N]):
+    """One release that answers every halfspace query, and rows to match.
+
+    Answers cost nothing more, however many are asked. Synthetic rows are fitted to what
+    was released when the first answer is asked for; an answer's interval is what the
+    released counts prove of the fraction itself.
+
+    Parameters
+    ----------
+    shape : Projections, Leaves or Sketches
+        What was released.
+    method : str
+        How: ``"net"``, ``"sliced"``, ``"kd"`` or ``"jl_net"``.
+    margin : float
+        In the unit ball.
+    label : ColumnType or None
+        The column that rows are told apart by.
+    measured : Measured
+        Carries the cost and the provenance.
+    host : callable
+        Makes rows a native frame; not kept.
+    """
+
+    __slots__ = ("_best", "_label", "_margin", "_method", "_shape")
+
+    def __init__(
+        self,
+        *,
+        shape: Shape,
+        method: str,
+        margin: float,
+        label: ColumnType | None,
+        measured: Measured,
+        host: Host[N],
+    ) -> None:
+        columns = [grid.column for grid in shape.ball.grids]
+        names = enumeration([column.name for column in columns])
+        super().__init__(
+            columns=columns if label is None else [*columns, label],
+            measured=measured,
+            host=host,
+            title=names if label is None else f"{names} by {label.name}",
+        )
+        self._shape = shape
+        self._method = method
+        self._margin = margin
+        self._label = label
+        self._best: Halfspace | None = None
+
+    # Answers, for nothing
+
+    def query(
+        self, w: object, offset: object = 0, *, scaled: bool = False
+    ) -> HalfspaceAnswer[N]:
+        """Return which fraction of the rows has a weighted sum of at least an offset.
+
+        Parameters
+        ----------
+        w : sequence or mapping
+            A weight for each column, in their order, or a mapping of columns to
+            weights; columns that it leaves out weigh 0. In one over each column's unit.
+        offset : float, default 0
+            In the unit of the weighted sum.
+        scaled : bool, default False
+            Whether both are meant in the unit ball, where `margin` lives: each column
+            there runs from ``-1 / sqrt(d)`` at its lower bound to ``1 / sqrt(d)``.
+
+        Returns
+        -------
+        HalfspaceAnswer
+            The fraction, in ``[0, 1]``, at a cost of 0; its `count` is in rows, and its
+            `margin_band` the fraction of rows believed to lie within the margin.
+
+        Accuracy
+        --------
+        The interval holds for the fraction itself: it is what the counts along the
+        nearest released direction, or in boxes, prove. Rows far from all of these, and
+        rows in the margin, make it wide; the fraction in its middle is usually much
+        closer. Clipping to bounds is left out.
+
+        Raises
+        ------
+        ParameterError
+            If the direction is zero, not finite, or of the wrong length.
+        ColumnNotFoundError, ParameterTypeError
+            If it names another column, or is not made of numbers.
+        """
+        planes = self._one(w, offset, scaled=scaled)
+        return self._answer(planes, self._words(w, offset))
+
+    def query_many(
+        self,
+        W: object,  # noqa: N803 - a matrix
+        offsets: object = 0,
+        *,
+        scaled: bool = False,
+        confidence: float | None = None,
+    ) -> Table:
+        """Return the answers to many questions at once.
+
+        Parameters
+        ----------
+        W : array of shape ``(n, d)``, data frame, or list
+            A direction in each row, as `query` takes them; a frame by column names.
+        offsets : float or sequence of float, default 0
+            One for all, or one each.
+        scaled : bool, default False
+            As for `query`.
+        confidence : float, optional
+            In ``(0, 1)``: adds the ends of each fraction's interval, `lower` and
+            `upper`.
+
+        Returns
+        -------
+        Table
+            One row for each: `query` (its number, from 0), `fraction`, `count`,
+            `margin_band`; at no cost.
+        """
+        level = None if confidence is None else checked_confidence(confidence)
+        planes = self._shape.ball.planes(W, offsets, scaled=scaled)
+        fraction = self._shape.above(planes, self._margin)
+        rows = np.rint(fraction * max(self._shape.total.rows, 0.0))
+        columns = {
+            "query": np.arange(len(planes)),
+            "fraction": fraction,
+            "count": np.minimum(rows, 2.0**62).astype(np.int64),
+            "margin_band": self._bands(planes),
+        }
+        if level is not None:
+            columns["lower"], columns["upper"] = self._ends_of(planes, level)
+        return Table(pl.DataFrame(columns))
+
+    def margin_band(
+        self, w: object, offset: object = 0, *, scaled: bool = False
+    ) -> ScalarRelease[N]:
+        """Return which fraction of the rows lies within the margin of a plane.
+
+        Parameters are those of `query`. A large one says that the answer there may be
+        off by as much, for want of margin.
+
+        Returns
+        -------
+        ScalarRelease
+            In ``[0, 1]``, at a cost of 0.
+        """
+        planes = self._one(w, offset, scaled=scaled)
+        sides = (planes.moved(-self._margin), planes.moved(self._margin))
+        wide, narrow = (self._shape.above(side, self._margin) for side in sides)
+        figures = band_figures(
+            (float(wide[0]), float(narrow[0])),
+            (self._shape.evidence(sides[0]), self._shape.evidence(sides[1])),
+            self._shape.total,
+            low_count=self.low_count,
+        )
+        title = f"fraction within {self._margin:g} of {self._words(w, offset)}"
+        return ScalarRelease(
+            figures=figures, measured=self.free(), host=self._host, title=title
+        )
+
+    def classify_error(
+        self, w: object, offset: object = 0, *, scaled: bool = False
+    ) -> HalfspaceAnswer[N]:
+        """Return which fraction of the rows a halfspace classifies wrongly.
+
+        A row is taken for True where its weighted sum is at least the offset.
+        Parameters are those of `query`.
+
+        Returns
+        -------
+        HalfspaceAnswer
+            In ``[0, 1]``, at a cost of 0.
+
+        Raises
+        ------
+        ParameterError
+            If the release has no label.
+        """
+        self._check_labelled()
+        planes = self._one(w, offset, scaled=scaled)
+        return self._mistakes(planes, self._words(w, offset), choices=0.0)
+
+    def best_halfspace(self) -> Halfspace:
+        """Return a halfspace that classifies as few rows wrongly as can be found.
+
+        It is chosen among all by its error on the synthetic rows, by a search that may
+        miss the best one.
+
+        Returns
+        -------
+        Halfspace
+            Weights and offset in the columns' own units, and its error at a cost of 0.
+
+        Raises
+        ------
+        ParameterError
+            If the release has no label.
+        """
+        self._check_labelled()
+        if self._best is None:
+            shape, cloud = self._shape, self._shape.cloud
+            normal, offset = best_plane(cloud.places, cloud.labelled)
+            weights, own = shape.ball.own(normal, offset)
+            planes = shape.ball.planes(normal, offset, scaled=True)
+            error = self._mistakes(
+                planes, self._words(weights, own), choices=shape.choices
+            )
+            self._best = Halfspace(w=weights, offset=own, error=error)
+        return self._best
+
+    def evaluate(
+        self,
+        frame: Any,
+        queries: object,
+        *,
+        epsilon: object = None,
+        rho: object = None,
+        allow_weak: bool = False,
+    ) -> ScalarRelease[Any]:
+        """Measure the largest error on a private frame: a release that is paid for.
+
+        The same as ``frame.dp.largest_error(self, queries, ...)``, which says what it
+        means.
+
+        Parameters
+        ----------
+        frame : PrivateFrame
+            Whose rows the answers are compared with, and whose budget pays.
+        queries : list
+            Pairs ``(w, offset)`` as `query` takes them, in the columns' own units.
+        epsilon, rho : float, optional
+            Privacy loss of this release, exactly one of them.
+        allow_weak : bool, optional
+            Whether an `epsilon` above 50 is meant.
+
+        Returns
+        -------
+        ScalarRelease
+            In rows, at least 0.
+        """
+        return self.measured_on(
+            frame, queries, epsilon=epsilon, rho=rho, allow_weak=allow_weak
+        )
+
+    # What it is worth
+
+    @property
+    def margin(self) -> float:
+        """The margin, in the unit ball: rows within it may be counted or not."""
+        return self._margin
+
+    @property
+    def method(self) -> str:
+        """What was released: ``"net"``, ``"sliced"``, ``"kd"`` or ``"jl_net"``."""
+        return self._method
+
+    @property
+    def is_labelled(self) -> bool:
+        """Whether rows are told apart by a label: the last column of `to_native`."""
+        return self._label is not None
+
+    @property
+    def shape(self) -> Shape:
+        """What was released, as the mechanism made it."""
+        return self._shape
+
+    def alpha(self, confidence: float = 0.95) -> float:
+        """Return the largest error of all answers at once, apart from the margin.
+
+        With so high a probability every answer A, to whatever plane, lies between the
+        fraction of rows above the plane moved up by `margin`, less alpha, and that
+        above the plane moved down by it, plus alpha.
+
+        Parameters
+        ----------
+        confidence : float, default 0.95
+            In ``(0, 1)``.
+
+        Returns
+        -------
+        float
+            As a fraction of the rows, at most 1. It is 1, which says nothing, where
+            some directions are too far from all that were released, as they are from
+            three columns on but with ``method="net"``: there the interval of each
+            answer says what is proved of it.
+        """
+        return self._shape.alpha(checked_confidence(confidence), self._margin)
+
+    @property
+    def rows_needed(self) -> float:
+        """From how many rows on noise is within a tenth of the rows, in 95% of cases.
+
+        In all directions that were released at once. With ``method="net"`` that makes
+        `alpha` a tenth. Infinite where no number that a float holds is enough, as with
+        ``method="jl_net"``.
+        """
+        return math.ceil(worst) if math.isfinite(worst := self._worst) else worst
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes the released figures and the synthetic rows take."""
+        return self._shape.nbytes
+
+    @property
+    def _worst(self) -> float:
+        return self._shape.worst(PRINTED) / NEEDED
+
+    # What every release says
+
+    @property
+    def raw(self) -> Array:
+        """The unbiased noisy counts, in rows: of bins by direction, or of boxes."""
+        return self._shape.raw.copy()
+
+    @property
+    def noise(self) -> NoiseLaw:
+        """The family and scale of the noise in each count, in rows."""
+        shape = self._shape
+        return NoiseLaw.of(GridError(noise=shape.noise, unit=shape.unit), COUNT)
+
+    @property
+    def low_count(self) -> bool:
+        """Whether the released number of rows is within its own error of 0."""
+        total = self._shape.total
+        return total.rows <= total.error((1 - PRINTED) / 2)
+
+    def accuracy(self, confidence: float = 0.95, *, joint: bool = False) -> float:
+        """Return `alpha`, in rows.
+
+        Parameters
+        ----------
+        confidence : float, default 0.95
+            In ``(0, 1)``.
+        joint : bool
+            No difference: it holds for all answers at once.
+        """
+        del joint
+        return self.alpha(confidence) * max(self._shape.total.rows, 0.0)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the synthetic rows on the first two columns, coloured by label.
+
+        With a label and two columns also the best halfspace.
+        """
+        return plot_halfspaces(self, ax)
+
+    def saved_parts(self) -> dict[str, Any]:
+        """Return what `dpframe.load` rebuilds this kind from."""
+        return {
+            "shape": self._shape,
+            "method": self._method,
+            "margin": self._margin,
+            "label": self._label,
+        }
+
+    @classmethod
+    def display_name(cls) -> str:
+        """Return the word that a printed release starts with."""
+        return "HalfspaceOracle"
+
+    def headline(self) -> str:
+        """Return the columns, the margin, the method and the size."""
+        parts = [
+            cell_text(self._title),
+            f"margin {self._margin:g}",
+            self._method,
+            f"{self.row_count} synthetic rows",
+            _size_text(self.nbytes),
+        ]
+        if self.low_count:
+            parts.append("low count")
+        return ", ".join(parts)
+
+    # Rows, made when they are first asked for
+
+    @property
+    def row_count(self) -> int:
+        """How many synthetic rows there are."""
+        return self._shape.points
+
+    def columns_of(self, number: int) -> list[pl.Series]:
+        """Return so many of the synthetic rows, taken evenly."""
+        shape = self._shape
+        codes = shape.codes
+        places = ((np.arange(number) + 0.5) * (len(codes) / number)).astype(np.intp)
+        found = [
+            series(grid, codes[places, axis])
+            for axis, grid in enumerate(shape.ball.grids)
+        ]
+        if self._label is not None:
+            labels = shape.cloud.labelled[places]
+            found.append(pl.Series(self._label.name, labels))
+        return found
+
+    def no_error(self) -> NoRowErrorError:
+        """Return what says that rows have no error bars, and which answers have."""
+        msg = "Synthetic rows have no error bars."
+        hint = "ask .query(w, offset) for one answer, or .alpha() for all of them."
+        return NoRowErrorError(msg, hint=hint)
+
+    # Inside
+
+    def _one(self, w: object, offset: object, *, scaled: bool) -> Planes:
+        planes = self._shape.ball.planes(w, offset, scaled=scaled)
+        if len(planes) != 1:
+            msg = f"One direction is asked for, and there are {len(planes)}."
+            raise ParameterTypeError(msg, hint="use .query_many(W, offsets).")
+        return planes
+
+    def _words(self, w: object, offset: object) -> str:
+        """Return a question in words: ``age - 0.01 spending >= 20``."""
+        given = public_value(w)
+        if isinstance(given, Mapping):
+            named = cast("Mapping[str, Any]", given)
+        else:
+            numbers = np.ravel(cast("Any", given)).tolist()
+            named = dict(zip(self._shape.ball.names, numbers, strict=True))
+        terms = {name: float(weight) for name, weight in named.items() if weight}
+        if len(terms) > _SPELLED:
+            words = f"a weighted sum of {len(terms)} columns"
+        else:
+            words = cell_text(_sum_text(terms))
+        least: Any = public_value(offset)
+        return f"{words} >= {float(np.ravel(least).item()):.6g}"
+
+    def _check_labelled(self) -> None:
+        if self._label is None:
+            msg = "This release has no label, so no row can be classified wrongly."
+            raise ParameterError(msg, hint="release it with label=, a Boolean column.")
+
+    def _bands(self, planes: Planes) -> Array:
+        wide = self._shape.above(planes.moved(-self._margin), self._margin)
+        narrow = self._shape.above(planes.moved(self._margin), self._margin)
+        return np.maximum(wide - narrow, 0.0)
+
+    def _answer(self, planes: Planes, words: str) -> HalfspaceAnswer[N]:
+        value = float(self._shape.above(planes, self._margin)[0])
+        evidence = self._shape.evidence(planes)
+        return self._answered(planes, value, evidence, words, choices=0.0)
+
+    def _mistakes(
+        self, planes: Planes, words: str, *, choices: float
+    ) -> HalfspaceAnswer[N]:
+        value = float(self._shape.wrong(planes, self._margin)[0])
+        evidence = self._shape.evidence(planes, wrong=True)
+        title = f"misclassified by {words}"
+        return self._answered(planes, value, evidence, title, choices=choices)
+
+    def _answered(
+        self, planes: Planes, value: float, evidence: Any, words: str, *, choices: float
+    ) -> HalfspaceAnswer[N]:
+        total = self._shape.total
+        return HalfspaceAnswer(
+            figures=fraction_figures(
+                value, evidence, total, choices=choices, low_count=self.low_count
+            ),
+            counted=count_figures(value, evidence, total, choices=choices),
+            band=float(self._bands(planes)[0]),
+            measured=self.free(),
+            host=self._host,
+            title=words,
+        )
+
+    def _ends_of(self, planes: Planes, confidence: float) -> tuple[Array, Array]:
+        """Return the ends of the interval of each fraction."""
+        if self.low_count:
+            return np.zeros(len(planes)), np.ones(len(planes))
+        known, total = self._shape.evidence(planes), self._shape.total
+        found = [
+            bounds(total, rows, noises, chance=1 - confidence, fraction=True)
+            for rows, noises in zip(
+                zip(known.sure.tolist(), known.possible.tolist(), strict=True),
+                zip(
+                    known.sure_noises.tolist(),
+                    known.possible_noises.tolist(),
+                    strict=True,
+                ),
+                strict=True,
+            )
+        ]
+        ends = np.array(found)
+        return ends[:, 0], ends[:, 1]
+
+
+def _sum_text(terms: Mapping[str, float]) -> str:
+    """Return a weighted sum in words."""
+    words = ""
+    for name, weight in terms.items():
+        size = "" if abs(weight) == 1 else f"{abs(weight):.4g} "
+        if words:
+            words += f" {'-' if weight < 0 else '+'} {size}{name}"
+        else:
+            words = f"{'-' if weight < 0 else ''}{size}{name}"
+    return words
+
+
+def _size_text(size: int) -> str:
+    """Return a number of bytes in words."""
+    if size < _MEGABYTE:
+        return f"{max(round(size / 1e3), 1)} kB"
+    return f"{size / _MEGABYTE:.1f} MB"

@@ -1,0 +1,335 @@
+"""Released histograms of rows along directions, and what they tell of any plane.
+
+The direction nearest to a plane's normal n tells most. With ``n = c u + r``, r being
+perpendicular to u, a row x lies at ``<x, n> = c <x, u> + <x, r>``, and the last term is
+at most ``s = min(|r|, |r|_1 / sqrt(d))`` either way, as x is in the unit ball and in a
+cube. So a bin of u from t to t' is above the plane if ``c t - s >= b``, and below it if
+``c t' + s < b``.
+
+References
+----------
+.. [1] Blum, Ligett and Roth (2013), A Learning Theory Approach to Non-Interactive
+   Database Privacy, Section 6.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from dpframe.releases.halfspaces.ball import TIE
+from dpframe.releases.halfspaces.cloud import Cloud
+from dpframe.releases.halfspaces.evidence import Evidence, Total
+from dpframe.releases.halfspaces.fit import fitted_points
+from dpframe.releases.interval_tree import monotone
+from dpframe.tally import COARSE
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from dpframe.noise import Noise
+    from dpframe.releases.halfspaces.ball import Planes, UnitBall
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+POINTS: Final = 4000
+"""Synthetic rows that are fitted."""
+
+_LABELLED: Final = 2
+_ROW_BYTES: Final = 16  # of a code and a place
+_TINY: Final = 1e-300
+
+
+@dataclass(frozen=True, kw_only=True)
+class Projections:
+    """Counts of rows in bins along directions.
+
+    Attributes
+    ----------
+    ball : UnitBall
+    directions : array of int64
+        Shape ``(K, d)``: all of about the same length.
+    shift : int
+        Bins are ``2**shift`` long in whole numbers, the middle one of their ends at 0.
+    counts : array of float64
+        Released rows, unbiased: shape ``(labels, K, bins)``, one label or two.
+    noise : Noise
+        The law of the noise in each count, in grid units.
+    unit : Fraction
+        Rows in a grid unit.
+    radius : float
+        No unit vector is further than this from a direction, or its opposite.
+    """
+
+    ball: UnitBall
+    directions: Array
+    shift: int
+    counts: Array
+    noise: Noise
+    unit: Fraction
+    radius: float
+
+    def __post_init__(self) -> None:
+        """Refuse what is none: a file may have been edited."""
+        size = self.ball.dimension
+        shape = (len(self.directions), size)
+        broken = self.directions.dtype != np.int64 or self.directions.shape != shape
+        if broken or not self.directions.any(axis=1).all():
+            msg = "a direction has a whole number for each column"
+            raise ValueError(msg)
+        counts = self.counts.shape
+        if counts[:2] != (len(self.labels), shape[0]) or counts[2] % 2:
+            msg = "each direction has an even number of bins"
+            raise ValueError(msg)
+        if not np.isfinite(self.counts).all() or not self.radius >= 0:
+            msg = "bins hold numbers of rows"
+            raise ValueError(msg)
+
+    @property
+    def labels(self) -> range:
+        """The labels that rows are told apart by."""
+        return range(min(len(self.counts), _LABELLED))
+
+    @cached_property
+    def units(self) -> Array:
+        """The directions as unit vectors."""
+        return self.directions / self._lengths[:, None]
+
+    @cached_property
+    def _lengths(self) -> Array:
+        u = self.directions.astype(np.float64)
+        return np.sqrt((u * u).sum(axis=1))
+
+    @cached_property
+    def edges(self) -> Array:
+        """The ends of all bins, as places along their direction: ``(K, bins + 1)``."""
+        bins = int(self.counts.shape[2])
+        steps: Array = np.arange(-(bins // 2), bins // 2 + 1) * math.ldexp(
+            1.0, self.shift
+        )
+        places = self._lengths * COARSE * math.sqrt(self.ball.dimension)
+        return steps[None, :] / places[:, None]
+
+    @cached_property
+    def total(self) -> Total:
+        """All rows: the mean of what all directions count."""
+        labels, size, bins = self.counts.shape
+        rows = float(self.counts.sum()) / size
+        noises = labels * bins / size
+        return Total(rows=rows, noise=self.noise, unit=self.unit, noises=noises)
+
+    @property
+    def raw(self) -> Array:
+        """The released counts."""
+        return self.counts
+
+    @property
+    def points(self) -> int:
+        """How many synthetic rows there are."""
+        return POINTS
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the counts, the directions and the synthetic rows."""
+        rows = POINTS * self.ball.dimension * _ROW_BYTES
+        return self.counts.nbytes + self.directions.nbytes + rows
+
+    # Answers
+
+    @cached_property
+    def codes(self) -> Array:
+        """Synthetic rows as points of the grids: those of the first label first."""
+        edges = np.linspace(-1, 1, self.counts.shape[2] + 1)
+        found: list[Array] = []
+        for label, size in zip(self.labels, self._sizes, strict=True):
+            rows = self.below[label]
+            whole = rows.max(axis=1, initial=0.0, keepdims=True)
+            even = np.broadcast_to(np.linspace(0, 1, len(edges)), rows.shape)
+            below = np.where(whole > 0, rows / np.maximum(whole, _TINY), even)
+            found.append(fitted_points(self.units, below, edges, size=size))
+        return self.ball.codes(np.concatenate(found))
+
+    @cached_property
+    def cloud(self) -> Cloud:
+        """The synthetic rows, in the unit ball."""
+        labels = None
+        if len(self.labels) == _LABELLED:
+            labels = np.repeat([False, True], self._sizes)
+        return Cloud(places=self.ball.places(self.codes), labels=labels)
+
+    @cached_property
+    def _sizes(self) -> list[int]:
+        """How many synthetic rows have each label."""
+        masses = np.array([rows[:, -1].mean() for rows in self.below])
+        if not masses.sum() > 0:
+            masses = np.ones(len(masses))
+        running = np.concatenate([[0.0], np.cumsum(masses)])
+        ends = np.rint(running / running[-1] * POINTS).astype(int)
+        return [int(size) for size in np.diff(ends)]
+
+    def above(self, planes: Planes, margin: float) -> Array:
+        """Return the fraction of rows above each plane: that of synthetic rows.
+
+        It is kept between what the nearest direction tells of the plane moved by the
+        margin, to either side, wherever that is far enough.
+        """
+        near = self._nearest(planes, margin)
+        below = _normed(self.together, self.total.rows)
+        least, most = near.share(below, near.plus), near.share(below, near.minus)
+        return np.clip(self.cloud.above(planes), least, np.maximum(least, most))
+
+    def wrong(self, planes: Planes, margin: float) -> Array:
+        """Return the fraction whose label is not whether they are above each plane."""
+        del margin
+        return self.cloud.wrong(planes)
+
+    def evidence(self, planes: Planes, *, wrong: bool = False) -> Evidence:
+        """Return what the nearest direction proves of the rows above each plane.
+
+        Of rows whose label is not whether they are, if `wrong`.
+        """
+        near = self._nearest(planes, 0.0)
+        bins = self.counts.shape[2]
+        running = np.cumsum(self.counts, axis=2)
+        running = np.concatenate([np.zeros_like(running[:, :, :1]), running], axis=2)
+        sure, possible = bins - near.sure, bins - near.possible
+        if not wrong:
+            rows = running.sum(axis=0)
+            labels = len(self.labels)
+            return Evidence(
+                sure=near.beyond(rows, near.sure),
+                possible=near.beyond(rows, near.possible),
+                sure_noises=labels * sure.astype(np.float64),
+                possible_noises=labels * possible.astype(np.float64),
+            )
+        false, true = running
+        return Evidence(
+            sure=near.beyond(false, near.sure) + near.upto(true, near.possible),
+            possible=near.beyond(false, near.possible) + near.upto(true, near.sure),
+            sure_noises=(sure + near.possible).astype(np.float64),
+            possible_noises=(possible + near.sure).astype(np.float64),
+        )
+
+    @property
+    def choices(self) -> float:
+        """The logarithm of how many sums of counts `evidence` may be about."""
+        _, size, bins = self.counts.shape
+        return math.log(2 * size * (bins + 1) ** 2)
+
+    # What is proved of all planes at once
+
+    def alpha(self, confidence: float, margin: float) -> float:
+        """Return the largest error of any plane at a margin, as a fraction of rows.
+
+        It is 1, which says nothing, where some planes are too far from all directions.
+        """
+        width = float(np.diff(self.edges, axis=1).max())
+        if 2 * (margin - self.radius - TIE) < width or not self.total.rows > 0:
+            return 1.0
+        return min(self.worst(confidence) / self.total.rows, 1.0)
+
+    def worst(self, confidence: float) -> float:
+        """Return by how many rows any end of a bin, and all rows, are off together.
+
+        Sums of symmetric independent noises pass a bound on the way with a chance of
+        at most twice that at the end (Lévy). Each direction has sums both ways.
+        """
+        labels, size, bins = self.counts.shape
+        half = (1 - confidence) / 2
+        ends = self.total.bound(labels * bins, half / (4 * size))
+        return ends + self.total.error(half / 2)
+
+    # Inside
+
+    @cached_property
+    def below(self) -> Array:
+        """Rows of each label below the ends of bins, made to rise from 0."""
+        return np.stack([_risen(counts) for counts in self.counts])
+
+    @cached_property
+    def together(self) -> Array:
+        """The same of all rows."""
+        return _risen(self.counts.sum(axis=0))
+
+    def _nearest(self, planes: Planes, margin: float) -> _Nearest:
+        """Return the nearest direction of each plane, and which of its bins decide."""
+        cosines = planes.normals @ self.units.T
+        place = np.abs(cosines).argmax(axis=1)
+        cosine = np.take_along_axis(cosines, place[:, None], axis=1)[:, 0]
+        rest = planes.normals - cosine[:, None] * self.units[place]
+        long = np.sqrt((rest * rest).sum(axis=1))
+        wide = np.abs(rest).sum(axis=1) / math.sqrt(self.ball.dimension)
+        slack = np.minimum(long, wide) + TIE
+        size, b = np.abs(cosine), planes.offsets
+        flipped = cosine < 0
+        edges = self.edges[place]
+        edges = np.where(flipped[:, None], -edges[:, ::-1], edges)
+
+        def starts(threshold: Array) -> Array:
+            return (edges[:, :-1] < (threshold / size)[:, None]).sum(axis=1)
+
+        def stops(threshold: Array) -> Array:
+            return (edges[:, 1:] < (threshold / size)[:, None]).sum(axis=1)
+
+        sure, possible = starts(b + slack), stops(b - slack)
+        plus, minus = stops(b + margin - slack), starts(b - margin + slack)
+        decided = plus >= minus
+        return _Nearest(
+            place=place,
+            flipped=flipped,
+            sure=sure,
+            possible=possible,
+            plus=np.where(decided, np.minimum(sure, plus), sure),
+            minus=np.where(decided, np.maximum(possible, minus), possible),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Nearest:
+    """For each plane a direction, turned towards its normal, and bins along it.
+
+    Bins from `sure` on are above the plane, those before `possible` below it. Those
+    from `plus` on hold the rows that are above it by the margin, those from `minus` on
+    none that is below it by more than that.
+    """
+
+    place: Array
+    flipped: Array
+    sure: Array
+    possible: Array
+    plus: Array
+    minus: Array
+
+    def upto(self, running: Array, bins: Array) -> Array:
+        """Return what lies before some bins, from running sums ``(K, bins + 1)``."""
+        last = running.shape[1] - 1
+        whole = running[self.place, last]
+        there = running[self.place, np.where(self.flipped, last - bins, bins)]
+        return np.where(self.flipped, whole - there, there)
+
+    def beyond(self, running: Array, bins: Array) -> Array:
+        """Return what lies in some bins and all after them."""
+        return running[self.place, -1] - self.upto(running, bins)
+
+    def share(self, below: Array, bins: Array) -> Array:
+        """Return the fraction in some bins and all after them, from fractions below."""
+        last = below.shape[1] - 1
+        there = below[self.place, np.where(self.flipped, last - bins, bins)]
+        return np.where(self.flipped, there, 1 - there)
+
+
+def _risen(counts: Array) -> Array:
+    """Return rows below the ends of bins, from counts of shape ``(K, bins)``."""
+    ends = np.stack([monotone(each) for each in np.cumsum(counts, axis=1)])
+    return np.concatenate([np.zeros((len(ends), 1)), ends], axis=1)
+
+
+def _normed(rows: Array, whole: float) -> Array:
+    """Return rows as fractions of all of them."""
+    if not whole > 0:
+        return np.broadcast_to(np.linspace(0, 1, rows.shape[1]), rows.shape)
+    return np.minimum(rows / whole, 1.0)
