@@ -69,6 +69,9 @@ MOST_COLUMNS: Final = 50
 MOST_DIRECTIONS: Final = 4096
 """A cover of more directions has too much noise in each, and takes too long."""
 
+MOST_NET_BINS: Final = 512
+"""Bins along each direction of a cover, at most."""
+
 _RELEASE: Final = "halfspace_oracle"
 _FLAT: Final = 2
 _SPACE: Final = 3
@@ -85,7 +88,6 @@ _DEPTH: Final = 60
 _MOST_BOXED: Final = 20  # columns; three bits are left for each then
 _PROJECTIONS: Final = 5
 _PROJECTED: Final = 3
-_TINY: Final = 1e-3
 _CANONICAL: Final = 0.125  # about 200 directions
 
 
@@ -288,20 +290,27 @@ def _method(word: str, columns: int, margin: Fraction) -> str:
         covered = columns == _FLAT and len(circle(float(margin / 2))) <= _MOST_BINS
         return "net" if covered else "sliced"
     if word == "net":
-        number = _covering(columns, float(margin))
-        if number > MOST_DIRECTIONS:
-            about = (
-                f"{number:.2g}" if number < 10**6 else f"10^{math.log10(number):.0f}"
-            )
-            msg = (
-                f'method="net" needs about {about} directions at a margin of '
-                f"{float(margin):g}, and the most is {MOST_DIRECTIONS}."
-            )
-            raise ParameterError(msg, hint='use a larger margin, or method="sliced".')
+        _check_net(columns, float(margin))
     if word == "kd" and columns > _MOST_BOXED:
         msg = f'method="kd" has at most {_MOST_BOXED} columns, not {columns}.'
         raise ParameterError(msg, hint='use method="sliced".')
     return word
+
+
+def _check_net(columns: int, margin: float) -> None:
+    """Refuse nets of too many directions or bins: their counts are noise."""
+    hint = 'use a larger margin, or method="sliced".'
+    if _bins(margin) > MOST_NET_BINS:
+        least = 4 / MOST_NET_BINS
+        msg = f'method="net" is for margins of at least {least:.3g}, not {margin:g}.'
+        raise ParameterError(msg, hint=hint)
+    number = _covering(columns, margin)
+    if number > MOST_DIRECTIONS:
+        msg = (
+            f'method="net" needs about {number:.2g} directions for {columns} columns '
+            f"at a margin of {margin:g}, and the most is {MOST_DIRECTIONS}."
+        )
+        raise ParameterError(msg, hint=hint)
 
 
 def _covering(columns: int, margin: float) -> float:
@@ -309,7 +318,7 @@ def _covering(columns: int, margin: float) -> float:
     if columns == _FLAT:
         return len(circle(margin / 2))
     if columns == _SPACE:
-        return len(sphere(margin / 2)) if margin > _TINY else math.inf
+        return len(sphere(margin / 2))
     return (4 / margin) ** (columns - 1)
 
 
