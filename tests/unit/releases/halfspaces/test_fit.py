@@ -149,6 +149,17 @@ def test_rows_in_one_bin_give_points_in_that_bin() -> None:
     assert points.max() <= EDGES[41] + 1e-6
 
 
+def test_rows_in_few_bins_are_placed_smoothly_in_them() -> None:
+    rng = np.random.default_rng(8)
+    places = 0.03 * rng.normal(size=20_000)  # a bin is as wide as their deviation
+    below = fractions(places[:, None], np.eye(1))
+    points = fitted_points(np.eye(1), below, EDGES, size=2000)[:, 0]
+    levels = np.linspace(0.01, 0.99, 99)
+    off = np.quantile(points, levels) - np.quantile(places, levels)
+    even = np.interp(levels, below[0], EDGES) - np.quantile(places, levels)
+    assert np.abs(off).mean() < 0.5 * np.abs(even).mean()
+
+
 def test_a_constant_column_does_no_harm() -> None:
     rows = gaussian(4)
     rows[:, 2] = 0.21
