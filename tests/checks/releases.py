@@ -36,17 +36,26 @@ class Watcher(Drawn):
     seen: list[Seen] = field(default_factory=list)
 
     def record(
-        self, query: Query[Any], exact: Sequence[Array], noisy: Sequence[Array]
+        self,
+        query: Query[Any],
+        parts: Sequence[Any],
+        exact: Sequence[Array],
+        noisy: Sequence[Array],
     ) -> None:
-        """Keep the query with its figures before and after noise."""
-        self.seen.append(Seen(query=query, exact=tuple(exact), noisy=tuple(noisy)))
+        """Keep the query with its parts, and their figures before and after noise."""
+        self.seen.append(
+            Seen(
+                query=query, parts=tuple(parts), exact=tuple(exact), noisy=tuple(noisy)
+            )
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Seen:
-    """A query, and its figures before and after noise, by part."""
+    """A query, its parts as they were measured, and figures before and after noise."""
 
     query: Query[Any]
+    parts: tuple[Any, ...]
     exact: tuple[Array, ...]
     noisy: tuple[Array, ...]
 
@@ -55,7 +64,7 @@ class Seen:
         """Every block with its part and its exact figures, flat."""
         return [
             (part, block, exact[:, block.start : block.stop].reshape(-1))
-            for part, exact in zip(self.query.parts, self.exact, strict=True)
+            for part, exact in zip(self.parts, self.exact, strict=True)
             for block in part.blocks
         ]
 
@@ -65,7 +74,7 @@ class Seen:
         return [
             (noisy - exact)[:, block.start : block.stop].reshape(-1)
             for part, exact, noisy in zip(
-                self.query.parts, self.exact, self.noisy, strict=True
+                self.parts, self.exact, self.noisy, strict=True
             )
             for block in part.blocks
         ]
@@ -96,7 +105,7 @@ class Seen:
         for index in range(number):
             noises = iter(drawn)
             figures: list[Array] = []
-            for part, exact in zip(self.query.parts, self.exact, strict=True):
+            for part, exact in zip(self.parts, self.exact, strict=True):
                 columns = [
                     exact[:, block.start : block.stop]
                     + next(noises)[index].reshape(len(exact), -1)
