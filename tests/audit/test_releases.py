@@ -51,6 +51,8 @@ def is_joint(shown: Seen) -> bool:
 
 def releases(here: Seen) -> int:
     """Return how many releases find noise that is 1.2 times too small."""
+    if here.query.mechanism == "halfspace_oracle":
+        return draws(200_000)  # all of four figures that differ are seldom in the event
     return draws(15_000 if is_joint(here) else 60_000)
 
 

@@ -111,6 +111,15 @@ LOSSES: Final[dict[str, Call]] = {
     "boxes of a partition": lambda dp, **loss: dp.synthetic_intervals(
         ["age", "days"], step={"age": 5}, method="privtree", **loss
     ),
+    "halfspaces": lambda dp, **loss: dp.halfspace_oracle(
+        ["age", "days"], margin=0.5, label="female", method="sliced", **loss
+    ),
+    "halfspaces of a net": lambda dp, **loss: dp.halfspace_oracle(
+        ["age", "days"], margin=0.5, **loss
+    ),
+    "halfspaces of boxes": lambda dp, **loss: dp.halfspace_oracle(
+        ["age", "days"], margin=0.5, label="female", method="kd", **loss
+    ),
     "largest_error": lambda dp, **loss: dp.largest_error(ANSWERED, **loss),
     "largest_error of a list": lambda dp, **loss: dp.largest_error(
         ANSWERED, [(0, 7), (3, None)], **loss
@@ -122,9 +131,9 @@ LOSSES: Final[dict[str, Call]] = {
 """Releases that take a loss: all of them."""
 
 SYNTHETIC: Final = frozenset(
-    name for name in LOSSES if name.startswith(("intervals", "boxes"))
+    name for name in LOSSES if name.startswith(("intervals", "boxes", "halfspaces"))
 )
-"""Releases of synthetic rows: as many as there are by a noisy count, without errors."""
+"""Releases of synthetic rows, which have no errors."""
 
 CHOSEN: Final = frozenset(
     name

@@ -13,6 +13,7 @@ import polars as pl
 import dpframe
 from dpframe import (
     Accountant,
+    HalfspaceOracle,
     KeysPreview,
     KeysRelease,
     Loss,
@@ -200,6 +201,35 @@ assert_type(
 assert_type(
     preview.largest_error(synthetic, epsilon=1).release(), ScalarRelease[pd.DataFrame]
 )
+oracle = of_eager.dp.halfspace_oracle(["age", "id"], margin=0.1, epsilon=1)
+assert_type(oracle, HalfspaceOracle[pl.DataFrame])
+assert_type(oracle.to_native(), pl.DataFrame)
+assert_type(oracle.sample(10), pl.DataFrame)
+answer = oracle.query({"age": 0.02}, offset=1)
+assert_type(answer.count, ScalarRelease[pl.DataFrame])
+assert_type(answer.margin_band, float)
+assert_type(float(answer), float)
+assert_type(oracle.query([1, 2], scaled=True).title, str)
+assert_type(oracle.query_many([[1, 2], [3, 4]], [0, 1], confidence=0.9), Table)
+assert_type(oracle.margin_band({"age": 1}, 30), ScalarRelease[pl.DataFrame])
+assert_type(oracle.classify_error({"age": 1}, 30).count, ScalarRelease[pl.DataFrame])
+best = oracle.best_halfspace()
+assert_type(best.w, dict[str, float])
+assert_type(best.offset, float)
+assert_type(float(best.error), float)
+assert_type(oracle.alpha(0.9), float)
+assert_type(oracle.nbytes, int)
+assert_type(
+    oracle.evaluate(of_eager, [({"age": 1}, 30)], epsilon=1), ScalarRelease[Any]
+)
+assert_type(
+    of_pandas.dp.halfspace_oracle(("age", "id"), margin=0.1, label="b", rho=1).value,
+    pd.DataFrame,
+)
+assert_type(
+    preview.halfspace_oracle(["age", "id"], margin=0.1, epsilon=1),
+    Preview[HalfspaceOracle[pd.DataFrame]],
+)
 
 # Mistakes that a checker finds: each line must be an error
 
@@ -210,4 +240,5 @@ of_eager.dp.count("age", "rows", epsilon=1)  # pyright: ignore[reportCallIssue]
 of_eager.dp.discover_keys("state", epsilon=1)  # pyright: ignore[reportCallIssue]
 of_eager.dp.count(epsilon="0.1")  # pyright: ignore[reportArgumentType]
 dpframe.plan.budget([table])  # pyright: ignore[reportArgumentType]
+of_eager.dp.halfspace_oracle(["a", "b"], epsilon=1)  # pyright: ignore[reportCallIssue]
 of_eager.dp.mean(["age"], epsilon=1)  # pyright: ignore[reportArgumentType]

@@ -63,6 +63,11 @@ FRAME: dict[str, tuple[tuple[str, ...], dict[str, Any], tuple[str, ...]]] = {
         {"step": None, "domain": None, "bounds": None, "method": "auto"},
         LOSS,
     ),
+    "halfspace_oracle": (
+        ("columns",),
+        {"label": None, "bounds": None, "method": "auto", "rows": None},
+        LOSS,
+    ),
     "largest_error": (("release", "queries"), {"queries": None}, LOSS),
     "mean_cov": (
         ("columns",),
@@ -84,6 +89,7 @@ GROUPS: dict[str, tuple[tuple[str, ...], dict[str, Any], tuple[str, ...]]] = {
 
 CLASSES = [
     dpframe.Accountant,
+    dpframe.HalfspaceOracle,
     dpframe.KeysPreview,
     dpframe.KeysRelease,
     dpframe.Loss,
