@@ -7,7 +7,7 @@ not at all: so it moves the largest error by no more than it moves a count.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
@@ -17,10 +17,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpframe.grid import Grid
+    from dpframe.slices import Slices
     from dpframe.tally import Contribution
     from dpframe.values import ColumnType
 
 Array = np.ndarray[Any, np.dtype[Any]]
+
+WIDEST: Final = 1 << 61
+"""Answers in grid units stay below: differences of two fit 64 bits."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,4 +104,55 @@ class EveryQuery(Compared):
     answers: Array
 
 
-Deviation: TypeAlias = EveryInterval | EveryQuery
+@dataclass(frozen=True, kw_only=True)
+class EveryPlane:
+    """The largest error of listed halfspaces.
+
+    Attributes
+    ----------
+    slices : Slices
+        Two bins along the direction of each halfspace: rows below it and above.
+    answers : tuple of int
+        Rows above each, in grid units.
+    """
+
+    slices: Slices
+    answers: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse other bins, and answers whose differences leave 64 bits."""
+        labels, directions, bins = self.slices.shape
+        if labels != 1 or bins != 2 or directions != len(self.answers):  # noqa: PLR2004 - below and above
+            msg = "there are two bins and an answer for each halfspace"
+            raise ValueError(msg)
+        if not all(0 <= answer < WIDEST for answer in self.answers):
+            msg = f"an answer is a number of grid units from 0 to {WIDEST}"
+            raise ValueError(msg)
+
+    @property
+    def cells(self) -> int:
+        """One: there is a single number."""
+        return 1
+
+    @property
+    def contribution(self) -> Contribution:
+        """Of rows: each alone, or sharing a weight within their unit."""
+        return self.slices.contribution
+
+    @property
+    def columns(self) -> dict[str, ColumnType]:
+        """Every column that is read."""
+        return self.slices.columns
+
+    @property
+    def multiplicity(self) -> int:
+        """By how many grid units one unit changes a count at most, and so the error."""
+        return self.contribution.multiplicity
+
+    @property
+    def multiplicity_squared(self) -> int:
+        """The square of that."""
+        return self.contribution.multiplicity_squared
+
+
+Deviation: TypeAlias = EveryInterval | EveryQuery | EveryPlane

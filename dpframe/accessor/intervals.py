@@ -12,6 +12,7 @@ from dpframe.privacy.loss import stated_loss
 
 if TYPE_CHECKING:
     from dpframe.privacy.loss import Amount
+    from dpframe.releases.halfspaces.oracle import HalfspaceOracle
     from dpframe.releases.scalar import ScalarRelease
     from dpframe.releases.synthetic_intervals import SyntheticIntervals
 
@@ -138,25 +139,27 @@ class IntervalMethods(Runner[N]):
 
     def largest_error(
         self,
-        release: SyntheticIntervals[Any],
+        release: SyntheticIntervals[Any] | HalfspaceOracle[Any],
         queries: Any = None,
         *,
         epsilon: Amount | None = None,
         rho: Amount | None = None,
         allow_weak: bool = False,
     ) -> ScalarRelease[N]:
-        """Release by how many rows a `synthetic_intervals` release is off, at most.
+        """Release by how many rows the answers of an earlier release are off, at most.
 
         Parameters
         ----------
-        release : SyntheticIntervals
+        release : SyntheticIntervals or HalfspaceOracle
             Whose answers are compared with this frame's rows: those that it was made
             from, or others that it should describe. Columns are found by name; widths
             of numbers, units of times and places of decimals may differ.
         queries : list, optional
             Pairs ``(lo, hi)`` as `.count` takes them, or mappings of columns to such
             pairs: at most a million intervals, or ten thousand boxes. Default: all
-            intervals of the one column. Public.
+            intervals of the one column. Of halfspaces they are needed: pairs
+            ``(w, offset)`` as `.query` takes them, in the columns' own units, at most
+            ten thousand. Public.
         epsilon : float, optional
             Privacy loss ε of this release, unitless, in ``(0, 50]``.
         rho : float, optional
@@ -177,20 +180,25 @@ class IntervalMethods(Runner[N]):
 
         Accuracy
         --------
-        Within ``max_rows * ln(20) / epsilon`` in 95% of releases. Rows are clipped and
-        rounded to the release's grid first, as they were for the release: what that
-        does to an answer is left out. Listed queries are compared with what `.count`
-        says, in whole rows. For all intervals both ends are rounded, to whole rows or
-        with a privacy unit to 2^-16 of one.
+        Within ``max_rows * ln(20) / epsilon`` in 95% of releases. Rows are clipped to
+        the release's bounds and rounded to its grid first, as they were for the
+        release: what that does to an answer is left out. Listed queries are compared
+        with what `.count` says, in whole rows. For all intervals both ends are rounded,
+        to whole rows or with a privacy unit to 2^-16 of one.
+
+        A row is above a plane from 2^-20 below it on, in the unit ball, as it is for
+        the answers. Rows count whatever their label is, and also where it is missing.
 
         Raises
         ------
         ColumnNotFoundError
             If the frame lacks a column of the release.
         ParameterTypeError
-            If that column is of another kind, or a query is no interval or box.
+            If that column is of another kind, or a query is no interval, no box or no
+            pair of a direction and an offset.
         ParameterError
-            If the list is empty or too long, or left out for several columns.
+            If the list is empty or too long, or left out for several columns; if a
+            direction is zero.
         BudgetExceededError
             If the cost is more than what remains. Nothing is spent.
 
@@ -206,6 +214,22 @@ class IntervalMethods(Runner[N]):
         True
         >>> stays.dp.preview.largest_error(synth, [(0, 7), (8, None)], epsilon=0.1)
         Preview(largest error of 2 intervals of days, ± 30, ε=0.1 of 0.4 left, nothing spent)
+
+        Of halfspaces, on the rows of another year:
+
+        >>> last, this = (
+        ...     pl.DataFrame({"days": days * 2000, "age": [70, 30, 80, 50, 60] * 2000})
+        ...     for days in ([3, 7, 2, 31, 5], [3, 24, 2, 31, 5])
+        ... )
+        >>> bounds = {"days": (0, 31), "age": (0, 100)}
+        >>> last, this = (
+        ...     year.dp.attach(dpframe.Accountant(epsilon=1), bounds=bounds)
+        ...     for year in (last, this)
+        ... )
+        >>> oracle = last.dp.halfspace_oracle(["days", "age"], margin=0.1, epsilon=1)
+        >>> moved = this.dp.largest_error(oracle, [({"days": 1}, 15)], epsilon=0.5)
+        >>> abs(moved.value - 2000) < 300
+        True
         """  # noqa: E501 - what is printed is one line
         plan = partial(largest_error, self._frame, release=release, queries=queries)
         return self._run(

@@ -12,12 +12,21 @@ from dpframe.engines.codes import coded, grid_names, row_weights, running
 if TYPE_CHECKING:
     import polars as pl
 
-    from dpframe.deviation import Deviation, EveryQuery
+    from dpframe.deviation import Compared, EveryPlane, EveryQuery
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-def largest_deviation(source: pl.LazyFrame, statistic: Deviation) -> Array:
+def plane_deviation(counts: Array, statistic: EveryPlane) -> Array:
+    """Return the largest error in grid units, from counts of all bins: ``(1, 1)``."""
+    above = counts.reshape(-1, 2)[:, 1]
+    found = np.abs(above - np.array(statistic.answers, dtype=np.int64)).max()
+    return np.array([[found]], dtype=np.int64)
+
+
+def largest_deviation(
+    source: pl.LazyFrame, statistic: EveryInterval | EveryQuery
+) -> Array:
     """Return the largest error in grid units, shape ``(1, 1)``."""
     codes, below = _sorted(source, statistic)
     if isinstance(statistic, EveryInterval):
@@ -29,7 +38,7 @@ def largest_deviation(source: pl.LazyFrame, statistic: Deviation) -> Array:
     return np.array([[found]], dtype=np.int64)
 
 
-def _sorted(source: pl.LazyFrame, statistic: Deviation) -> tuple[Array, Array]:
+def _sorted(source: pl.LazyFrame, statistic: Compared) -> tuple[Array, Array]:
     """Return rows in the order of their first codes, and what the first so many weigh.
 
     Shapes ``(rows, grids)`` and ``(rows + 1,)``.

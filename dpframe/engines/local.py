@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import numpy as np
 import polars as pl
 
-from dpframe.deviation import Compared
+from dpframe.deviation import Compared, EveryPlane
 from dpframe.engines import rows
 from dpframe.engines.contribution import kept_cells
-from dpframe.engines.deviation import largest_deviation
+from dpframe.engines.deviation import largest_deviation, plane_deviation
 from dpframe.engines.failures import withheld
 from dpframe.engines.fold import BATCH, Sums
 from dpframe.engines.slices import Binned
@@ -61,6 +61,8 @@ def _evaluate(source: pl.LazyFrame, statistic: Statistic) -> Array:
         return statistic.stack(_evaluate(source, statistic.leaves))
     if isinstance(statistic, Slices):
         return _sliced(source, statistic)
+    if isinstance(statistic, EveryPlane):
+        return plane_deviation(_sliced(source, statistic.slices), statistic)
     if isinstance(statistic, Compared):
         return largest_deviation(source, statistic)
     if _counts_texts(statistic):

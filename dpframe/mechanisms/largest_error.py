@@ -2,88 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 
 from dpframe.block import Block
-from dpframe.declare import find_column, public_value
-from dpframe.deviation import EveryInterval, EveryQuery
-from dpframe.errors import ParameterError, ParameterTypeError
-from dpframe.grid import EvenGrid
+from dpframe.errors import ParameterTypeError
+from dpframe.mechanisms.compared_intervals import compared_intervals
+from dpframe.mechanisms.compared_planes import compared_planes
 from dpframe.mechanisms.counts import count_figures
-from dpframe.mechanisms.grids import WIDEST_NUMBER
-from dpframe.mechanisms.inputs import row_contribution
 from dpframe.outlook import Outlook
 from dpframe.query import Part, Query
 from dpframe.releases.figures import COUNT, GridError
-from dpframe.releases.line import Line
-from dpframe.releases.ranges import asked_by
+from dpframe.releases.halfspaces.oracle import HalfspaceOracle
 from dpframe.releases.scalar import ScalarRelease
 from dpframe.releases.synthetic_intervals import SyntheticIntervals
-from dpframe.table import enumeration
-from dpframe.values import PER_SECOND, Kind, declared_type, listed_values
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dpframe.deviation import Deviation
     from dpframe.frame import PrivateFrame
-    from dpframe.grid import Grid
+    from dpframe.mechanisms.comparison import Comparison
     from dpframe.privacy.loss import Loss
     from dpframe.query import Measured
-    from dpframe.tally import Contribution
-    from dpframe.values import ColumnType
-
-Array = np.ndarray[Any, np.dtype[Any]]
-
-MOST_INTERVALS: Final = 10**6
-MOST_BOXES: Final = 10**4
-"""Boxes are looked up one by one, and each takes a pass over rows."""
 
 _NAME: Final = "largest_error"
-_WIDEST: Final = 2.0**61  # grid units; differences of two fit 64 bits
 
 
 def largest_error(
     frame: PrivateFrame, loss: Loss, release: object, queries: object = None
 ) -> Query[ScalarRelease[Any]]:
-    """Plan the largest error that a release of intervals makes on a frame.
+    """Plan the largest error that the answers of a release make on a frame.
 
     Raises
     ------
     ColumnNotFoundError
         If the frame lacks a column of the release.
     ParameterTypeError
-        If that column is of another kind, or a query is no interval or box.
+        If the release is of another kind, or that column is, or a query.
     ParameterError
-        If there are no queries or too many, or the release has several columns and no
-        queries are given.
+        If there are no queries or too many, or none are given where all are too many.
     """
-    if not isinstance(release, SyntheticIntervals):
-        kind = type(release).__name__
-        msg = f"largest_error measures a SyntheticIntervals release, not a {kind}."
-        hint = "pass what .dp.synthetic_intervals(...) returned."
-        raise ParameterTypeError(msg, hint=hint)
-    answered = cast("SyntheticIntervals[Any]", release)
-    grids = tuple(_on(frame, grid) for grid in answered.shape.grids)
-    contribution = row_contribution(frame)
-    statistic: Deviation
-    names = enumeration([grid.column.name for grid in grids])
-    if queries is None:
-        statistic = _of_all(answered, grids, contribution)
-        asked, title = "all", f"largest error of any interval of {names}"
-    else:
-        statistic = _of_listed(answered, queries, grids, contribution)
-        number = len(statistic.answers)
-        what = "interval" if len(grids) == 1 else "box"
-        plural = what if number == 1 else {"box": "boxes"}.get(what, f"{what}s")
-        asked, title = str(number), f"largest error of {number} {plural} of {names}"
+    method, (statistic, asked, title) = _compared(frame, release, queries)
     part = Part(statistic=statistic, blocks=(Block.independent(loss),))
-    unit = Fraction(1, contribution.resolution)
+    unit = Fraction(1, statistic.contribution.resolution)
 
     def finish(measured: Measured) -> ScalarRelease[Any]:
         figures = count_figures(measured.figures[0][:, 0], part, name=_NAME)
@@ -95,8 +57,8 @@ def largest_error(
     return Query(
         frame=frame,
         mechanism=_NAME,
-        columns=tuple(grid.column.name for grid in grids),
-        parameters={"release": answered.method, "queries": asked},
+        columns=tuple(statistic.columns),
+        parameters={"release": method, "queries": asked},
         cost=loss,
         parts=(part,),
         outlook=Outlook(
@@ -109,166 +71,18 @@ def largest_error(
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Prefixes:
-    """Released rows below each code, as whole grid units that never fall.
-
-    Attributes
-    ----------
-    line : Line
-    weight : int
-        Grid units of a row.
-    """
-
-    line: Line
-    weight: int
-
-    @property
-    def total(self) -> int:
-        """The answer for the whole grid."""
-        return int(self._units(np.array([self.line.rows]))[0])
-
-    def __call__(self, codes: Array) -> Array:
-        """Return the answers below some codes, an array of uint64 up to the size.
-
-        Within a cell they do not fall, as no operation on the way to them falls. The
-        ends of the cell keep them from passing those of the next one by rounding.
-        """
-        places = np.searchsorted(self.line.starts, codes, side="right") - 1
-        ends = self._units(self.line.below)
-        return np.clip(
-            self._units(self.line.prefixes(codes)), ends[places], ends[places + 1]
-        )
-
-    def _units(self, rows: Array) -> Array:
-        return np.rint(np.clip(rows * self.weight, 0, _WIDEST)).astype(np.int64)
-
-
-def _of_all(
-    release: SyntheticIntervals[Any],
-    grids: tuple[Grid, ...],
-    contribution: Contribution,
-) -> EveryInterval:
-    """Return the error of all intervals of one column."""
-    if not isinstance(release.shape, Line):
-        msg = "The release is of several columns, whose boxes are too many to try."
-        hint = 'list some: largest_error(release, [{"age": (20, 30)}, ...]).'
-        raise ParameterError(msg, hint=hint)
-    below = Prefixes(line=_own(release.shape), weight=contribution.resolution)
-    return EveryInterval(
-        grids=grids, contribution=contribution, below=below, total=below.total
-    )
-
-
-def _own(line: Line) -> Line:
-    """Return a line of the same answers that nobody else can change.
-
-    Arrays of a release can be written to, and it is checked what they hold.
-    """
-    return Line(
-        grid=line.grid,
-        starts=line.starts.copy(),
-        below=line.below.copy(),
-        raw=line.raw,
-        error=line.error,
-        cut=line.cut,
-    )
-
-
-def _of_listed(
-    release: SyntheticIntervals[Any],
-    queries: object,
-    grids: tuple[Grid, ...],
-    contribution: Contribution,
-) -> EveryQuery:
-    """Return the error of the answers that `.count` gives for some queries."""
-    given = public_value(queries)
-    if isinstance(given, Mapping):
-        msg = "queries is a list of queries, not one."
-        raise ParameterTypeError(msg, hint="write [{...}].")
-    listed = listed_values(given, what="queries")
-    most = MOST_INTERVALS if len(grids) == 1 else MOST_BOXES
-    if len(listed) > most:
-        msg = f"There are {len(listed)} queries; the most is {most}."
-        hint = "leave queries= out for all intervals." if len(grids) == 1 else None
-        raise ParameterError(msg, hint=hint)
-    ranges = [asked_by(release.shape.grids, query).ranges for query in listed]
-    first, last = _ends(ranges, [grid.size for grid in grids])
-    shape = release.shape
-    if isinstance(shape, Line):
-        counts = _counts(shape, first[:, 0], last[:, 0])
-    else:
-        counts = np.array([shape.counted(query)[0] for query in ranges])
-    widest = int(_WIDEST) // contribution.resolution
-    answers = np.clip(np.rint(counts), 0, widest).astype(np.int64)
-    return EveryQuery(
-        grids=grids,
-        contribution=contribution,
-        first=first,
-        last=last,
-        answers=answers * contribution.resolution,
-    )
-
-
-def _counts(line: Line, first: Array, last: Array) -> Array:
-    """Return the released rows between codes, both included, as `Line.counted`."""
-    ends = last + np.uint64(1)  # the last of 2^64 codes wraps
-    upper = np.where(
-        last == np.uint64(line.grid.size - 1), line.rows, line.prefixes(ends)
-    )
-    return upper - line.prefixes(first)
-
-
-def _ends(
-    ranges: Sequence[Sequence[tuple[int, int]]], sizes: Sequence[int]
-) -> tuple[Array, Array]:
-    """Return the first and last codes of boxes; an empty one has 1 and 0."""
-    first = np.zeros((len(ranges), len(sizes)), dtype=np.uint64)
-    last = np.zeros_like(first)
-    for place, query in enumerate(ranges):
-        empty = any(start >= stop for start, stop in query)
-        pairs = [(1, 1)] * len(sizes) if empty else query
-        first[place] = [start for start, _ in pairs]
-        last[place] = [stop - 1 for _, stop in pairs]
-    return first, last
-
-
-def _on(frame: PrivateFrame, grid: Grid) -> Grid:
-    """Return a release's grid on the frame's own column of that name.
-
-    Integers and floats may be of other widths, times and decimals of other units: the
-    points are the same.
-
-    Raises
-    ------
-    ParameterTypeError
-        If the column is of another kind, or so coarse that points are lost.
-    """
-    old = grid.column
-    ends = [old.value(Fraction(end)) for end in (grid.low, grid.high)]
-    new = declared_type(find_column(frame, old.name), ends)
-    zones = (old.zone is None) == (new.zone is None)
-    if new.kind is not old.kind or not zones:
-        msg = f"Column {old.name!r} is {new.dtype}, and the release is of {old.dtype}."
-        raise ParameterTypeError(msg, hint="cast it in a step first.")
-    factor = _ticks(new) / _ticks(old)
-    if isinstance(grid, EvenGrid):
-        numbers = tuple(n * factor for n in (grid.low, grid.step, grid.high))
-    else:
-        numbers = tuple(point * factor for point in grid.points)
-    if new.is_whole and any(number.denominator != 1 for number in numbers):
-        msg = f"Column {old.name!r} is {new.dtype}, which lacks points of the release."
-        raise ParameterTypeError(msg, hint=f"cast it to {old.dtype} in a step first.")
-    if new.is_whole and max(map(abs, numbers)) >= WIDEST_NUMBER:
-        msg = f"The release has points too far out to be counted in {new.dtype}."
-        raise ParameterTypeError(msg, hint=f"cast it to {old.dtype} in a step first.")
-    if isinstance(grid, EvenGrid):
-        return replace(grid, column=new, low=numbers[0], step=numbers[1])
-    return replace(grid, column=new, points=numbers)
-
-
-def _ticks(column: ColumnType) -> Fraction:
-    """Return how many steps of the number line a second, or the number 1, is."""
-    if column.kind in {Kind.DATETIME, Kind.DURATION}:
-        return Fraction(PER_SECOND[column.time_unit])
-    return Fraction(10**column.scale if column.kind is Kind.DECIMAL else 1)
+def _compared(
+    frame: PrivateFrame, release: object, queries: object
+) -> tuple[str, Comparison]:
+    """Return how a release was made, and its answers beside the frame's rows."""
+    if isinstance(release, SyntheticIntervals):
+        intervals = cast("SyntheticIntervals[Any]", release)
+        return intervals.method, compared_intervals(frame, intervals, queries)
+    if isinstance(release, HalfspaceOracle):
+        oracle = cast("HalfspaceOracle[Any]", release)
+        return oracle.method, compared_planes(frame, oracle, queries)
+    kind = type(release).__name__
+    msg = "largest_error measures a SyntheticIntervals or HalfspaceOracle release, "
+    msg += f"not a {kind}."
+    hint = "pass what .dp.synthetic_intervals or .dp.halfspace_oracle returned."
+    raise ParameterTypeError(msg, hint=hint)

@@ -165,7 +165,7 @@ class HalfspaceOracle(SyntheticRows[N]):
         ColumnNotFoundError, ParameterTypeError
             If it names another column, or is not made of numbers.
         """
-        planes = self._one(w, offset, scaled=scaled)
+        planes = self.plane(w, offset, scaled=scaled)
         return self._answer(planes, self._words(w, offset))
 
     def query_many(
@@ -199,11 +199,10 @@ class HalfspaceOracle(SyntheticRows[N]):
         level = None if confidence is None else checked_confidence(confidence)
         planes = self._shape.ball.planes(W, offsets, scaled=scaled)
         fraction = self._shape.above(planes, self._margin)
-        rows = np.rint(fraction * max(self._shape.total.rows, 0.0))
         columns = {
             "query": np.arange(len(planes)),
             "fraction": fraction,
-            "count": np.minimum(rows, 2.0**62).astype(np.int64),
+            "count": self._whole_rows(fraction).astype(np.int64),
             "margin_band": self._bands(planes),
         }
         if level is not None:
@@ -223,7 +222,7 @@ class HalfspaceOracle(SyntheticRows[N]):
         ScalarRelease
             In ``[0, 1]``, at a cost of 0.
         """
-        planes = self._one(w, offset, scaled=scaled)
+        planes = self.plane(w, offset, scaled=scaled)
         sides = (planes.moved(-self._margin), planes.moved(self._margin))
         wide, narrow = (self._shape.above(side, self._margin) for side in sides)
         figures = band_figures(
@@ -256,7 +255,7 @@ class HalfspaceOracle(SyntheticRows[N]):
             If the release has no label.
         """
         self._check_labelled()
-        planes = self._one(w, offset, scaled=scaled)
+        planes = self.plane(w, offset, scaled=scaled)
         return self._mistakes(planes, self._words(w, offset), choices=0.0)
 
     def best_halfspace(self) -> Halfspace:
@@ -320,6 +319,26 @@ class HalfspaceOracle(SyntheticRows[N]):
         return self.measured_on(
             frame, queries, epsilon=epsilon, rho=rho, allow_weak=allow_weak
         )
+
+    # What its answers are compared by
+
+    def plane(self, w: object, offset: object, *, scaled: bool = False) -> Planes:
+        """Return the plane that one question asks for, as `query` takes it.
+
+        Raises
+        ------
+        ParameterTypeError
+            If there are several directions.
+        """
+        planes = self._shape.ball.planes(w, offset, scaled=scaled)
+        if len(planes) != 1:
+            msg = f"One direction is asked for, and there are {len(planes)}."
+            raise ParameterTypeError(msg, hint="use .query_many(W, offsets).")
+        return planes
+
+    def counted(self, planes: Planes) -> Array:
+        """Return the rows above planes, whole ones: the `count` of each answer."""
+        return self._whole_rows(self._shape.above(planes, self._margin))
 
     # What it is worth
 
@@ -479,12 +498,9 @@ class HalfspaceOracle(SyntheticRows[N]):
 
     # Inside
 
-    def _one(self, w: object, offset: object, *, scaled: bool) -> Planes:
-        planes = self._shape.ball.planes(w, offset, scaled=scaled)
-        if len(planes) != 1:
-            msg = f"One direction is asked for, and there are {len(planes)}."
-            raise ParameterTypeError(msg, hint="use .query_many(W, offsets).")
-        return planes
+    def _whole_rows(self, fraction: Array) -> Array:
+        """Return fractions of the rows in whole rows, as `count` of an answer does."""
+        return np.minimum(np.rint(fraction * max(self._shape.total.rows, 0.0)), 2.0**62)
 
     def _words(self, w: object, offset: object) -> str:
         """Return a question in words: ``age - 0.01 spending >= 20``."""

@@ -23,7 +23,7 @@ from dpframe import (
     ParameterTypeError,
 )
 from dpframe.grid import EvenGrid
-from dpframe.mechanisms.largest_error import MOST_BOXES, Prefixes
+from dpframe.mechanisms.compared_intervals import MOST_BOXES, Prefixes
 from dpframe.releases.exact_json import to_json
 from dpframe.releases.line import Line
 from dpframe.releases.storage import read
@@ -465,7 +465,9 @@ def test_a_frame_that_does_not_suit_spends_nothing() -> None:
     with pytest.raises(ParameterTypeError, match="private frame"):
         release.evaluate([1, 2], epsilon=0.5)
     private = attached(rows(), epsilon=1)
-    with pytest.raises(ParameterTypeError, match="SyntheticIntervals"):
+    with pytest.raises(
+        ParameterTypeError, match="SyntheticIntervals or HalfspaceOracle"
+    ):
         private.dp.largest_error(private.dp.count(epsilon=0.5), epsilon=0.1)
     with pytest.raises(BudgetExceededError):
         release.evaluate(private, epsilon=0.6)
