@@ -1,7 +1,13 @@
 """Rows binned along directions, in whole numbers: exact at the speed of BLAS.
 
 An inner product of whole numbers whose parts stay below 2^53 is the same in any order,
-so the matrix product of a block of rows cannot move one of them.
+so the matrix product of a block of rows cannot move one of them. Nor can it if all are
+divided by a power of two first: bins are one long then.
+
+Counting takes longer than multiplying. So the bins of a few directions become one
+code, and codes are counted; they are as many as a cache holds. Products come in tiles
+so small that BLAS keeps to one thread: its threads wait for each other in turns, which
+takes longer than the work where other processes want the processors too.
 """
 
 from __future__ import annotations
@@ -19,8 +25,12 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-_BLOCK: Final = 1 << 20
+_BLOCK: Final = 1 << 18
 """Products that are held at once."""
+
+_ROWS: Final = 1 << 13  # in a block
+_TILE: Final = 1 << 18  # multiplications of a tile
+_CODES: Final = 1 << 13  # of directions that are counted together
 
 
 class Binned:
@@ -33,10 +43,16 @@ class Binned:
 
     def __init__(self, slices: Slices) -> None:
         self._slices = slices
-        self._counts: Array = np.zeros(slices.cells, dtype=np.int64)
-        self._directions: Array = slices.directions.astype(np.float64)
-        self._offsets: Array = slices.offsets.astype(np.float64)[:, None]
-        self._first: Array = np.arange(len(slices.offsets))[:, None] * slices.bins
+        self._together = _together(slices.bins, slices.labels)
+        size, width = slices.directions.shape
+        groups = -(-size // self._together)
+        # Directions fill the last group up that are none: all rows are in bin 0.
+        self._planes: Array = np.zeros((groups * self._together, width + 1))
+        self._planes[:size, :-1] = slices.directions
+        self._planes[:size, -1] = slices.offsets
+        self._planes *= 2.0**-slices.shift  # exact
+        self._codes = slices.labels * slices.bins**self._together
+        self._counts: Array = np.zeros((groups, self._codes), dtype=np.int64)
 
     def add(
         self,
@@ -49,38 +65,72 @@ class Binned:
 
         `weights` are whole numbers up to 2^16, and None where all weigh 1.
         """
-        y = np.stack([np.asarray(value, dtype=np.float64) for value in values])
-        if self._slices.lifted:
-            y = np.vstack([y, _lift(y)])
-        block = max(1, _BLOCK // len(self._directions))
+        block = min(_ROWS, _BLOCK)
         for start in range(0, rows, block):
             part = slice(start, start + block)
+            y = [np.asarray(value[part], dtype=np.float64) for value in values]
+            if self._slices.lifted:
+                y.append(_lift(np.stack(y)))
             self._add(
-                y[:, part],
-                None if codes is None else codes[part],
-                None if weights is None else weights[part],
+                np.stack([*y, np.ones_like(y[0])]),
+                None if codes is None else codes[part].astype(np.int32),
+                None if weights is None else weights[part].astype(np.float64),
             )
 
     def total(self) -> Array:
         """Return the counts, shape ``(cells, 1)``: by label, direction and bin."""
-        return self._counts.reshape(-1, 1)
+        labels, size, bins = self._slices.shape
+        groups, together = len(self._counts), self._together
+        found = np.empty((labels, groups, together, bins), dtype=np.int64)
+        for place in range(together):
+            shape = (groups, labels, bins**place, bins, -1)
+            each = self._counts.reshape(shape).sum(axis=(2, 4))
+            found[:, :, place] = each.transpose(1, 0, 2)
+        return found.reshape(labels, -1, bins)[:, :size].reshape(-1, 1)
 
-    def _add(self, y: Array, codes: Array | None, weights: Array | None) -> None:
-        slices = self._slices
-        places = self._directions @ y
-        places += self._offsets
-        places *= 2.0**-slices.shift  # exact
-        np.floor(places, out=places)
-        np.clip(places, 0, slices.bins - 1, out=places)
-        cells = places.astype(np.int64)
-        cells += self._first
-        if codes is not None:
-            cells += codes.astype(np.int64) * (slices.bins * len(self._directions))
-        weight = None
-        if weights is not None:
-            weight = np.broadcast_to(weights, cells.shape).ravel()
-        found = np.bincount(cells.ravel(), weights=weight, minlength=slices.cells)
-        self._counts += found.astype(np.int64)
+    def _add(self, y: Array, labels: Array | None, weights: Array | None) -> None:
+        bins, together, rows = self._slices.bins, self._together, y.shape[1]
+        step = together * max(1, _BLOCK // (rows * together))
+        for start in range(0, len(self._planes), step):
+            places = _products(self._planes[start : start + step], y)
+            np.clip(places, 0, bins - 1, out=places)
+            cells = places.astype(np.int32).reshape(-1, together, rows)
+            joint = cells[:, 0]
+            if labels is not None:
+                joint += labels * np.int32(bins)
+            for place in range(1, together):
+                joint *= np.int32(bins)
+                joint += cells[:, place]
+            for group, codes in enumerate(joint, start=start // together):
+                found = np.bincount(codes, weights=weights, minlength=self._codes)
+                self._counts[group] += found.astype(np.int64)
+
+
+def _together(bins: int, labels: int) -> int:
+    """Return how many directions are counted together."""
+    found = 1
+    while labels * bins ** (found + 1) <= _CODES:
+        found += 1
+    return found
+
+
+def _products(planes: Array, y: Array) -> Array:
+    """Return the matrix product, tile by tile."""
+    rows = y.shape[1]
+    found = np.empty((len(planes), rows))
+    wide = max(1, _TILE // planes.size)
+    whole = rows - rows % wide
+    if whole:
+        tiles = _tiled(y[:, :whole], wide)
+        np.matmul(planes, tiles, out=_tiled(found[:, :whole], wide))
+    if whole < rows:
+        np.matmul(planes, y[:, whole:], out=found[:, whole:])
+    return found
+
+
+def _tiled(matrix: Array, wide: int) -> Array:
+    """Return a view of a matrix as a stack of narrow ones."""
+    return matrix.reshape(len(matrix), -1, wide).transpose(1, 0, 2)
 
 
 def _lift(y: Array) -> Array:
