@@ -10,6 +10,7 @@ import math
 import warnings
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -115,7 +116,7 @@ def halfspace_oracle(
     names = listed_columns(columns)
     _check_number(len(names))
     width = exact_number(margin, what="margin")
-    if not 0 < width < 1:
+    if not 0 < float(width) < 1:
         msg = f"margin must lie between 0 and 1, not {float(width):g}."
         hint = "rows are scaled into the unit ball, and the margin is a length there."
         raise ParameterError(msg, hint=hint)
@@ -127,7 +128,7 @@ def halfspace_oracle(
         loss=loss,
         box=box,
         label=_label(frame, names, label, word),
-        margin=float(width),
+        margin=width,
         contribution=row_contribution(frame),
     )
     return _PLANS[word](asked)
@@ -141,7 +142,7 @@ class _Asked:
     loss: Loss
     box: tuple[Clipped, ...]
     label: EvenGrid | None
-    margin: float
+    margin: Fraction
     contribution: Contribution
 
     @property
@@ -166,10 +167,14 @@ class _Asked:
         read = [*(one.column for one in self.box), *labels]
         return {column.name: column for column in read}
 
-    def ball(self, grids: Sequence[EvenGrid]) -> UnitBall:
-        """Return how rows on some grids lie in the unit ball."""
+    def ball(self, grid: Callable[[Clipped], EvenGrid]) -> UnitBall:
+        """Return how rows on a grid of each column lie in the unit ball.
+
+        It is made before anything is spent: a column may not hold its bounds.
+        """
         return UnitBall(
-            grids=tuple(grids), limits=tuple(one.limits for one in self.box)
+            grids=tuple(map(grid, self.box)),
+            limits=tuple(one.limits for one in self.box),
         )
 
     def slices(self, units: Array, bins: int) -> Slices:
@@ -199,7 +204,7 @@ class _Asked:
             return HalfspaceOracle(
                 shape=shape(measured),
                 method=method,
-                margin=self.margin,
+                margin=float(self.margin),
                 label=label,
                 measured=measured,
                 host=self.frame.to_host,
@@ -209,7 +214,7 @@ class _Asked:
             frame=self.frame,
             mechanism=_RELEASE,
             columns=tuple(self.columns),
-            parameters={"margin": f"{self.margin:g}", "method": method},
+            parameters={"margin": f"{float(self.margin):g}", "method": method},
             cost=self.loss,
             parts=parts,
             outlook=Outlook(
@@ -243,7 +248,7 @@ def _warn(columns: int, rows: int | None, loss: Loss) -> None:
             f"{rows} rows are few for halfspaces of {columns} columns at {loss}: "
             f"answers are worth their cost from about {needed} on.",
             FewRowsWarning,
-            stacklevel=2,
+            stacklevel=6,  # the caller of .dp.halfspace_oracle
         )
 
 
@@ -255,13 +260,20 @@ def _box(
         if stray not in names:
             msg = f"bounds name {stray!r}, which is not among the columns."
             raise ParameterError(msg)
+    for name in names:
+        column = find_column(frame, name)
+        if column.kind is not Kind.OBJECT:  # which are what its bounds are
+            _check_number_kind(column)
     found = tuple(clipped(frame, name, given.get(name)) for name in names)
     for one in found:
-        if not one.column.kind.is_number:
-            kind = one.column.kind.value
-            msg = f"Column {one.column.name!r} holds {kind}: no weighted sum."
-            raise ParameterTypeError(msg, hint="make it a number in a step first.")
+        _check_number_kind(one.column)
     return found
+
+
+def _check_number_kind(column: ColumnType) -> None:
+    if not column.kind.is_number:
+        msg = f"Column {column.name!r} holds {column.kind.value}: no weighted sum."
+        raise ParameterTypeError(msg, hint="make it a number in a step first.")
 
 
 def _label(
@@ -287,29 +299,38 @@ def _label(
 def _method(word: str, columns: int, margin: Fraction) -> str:
     """Return the method that a word means: public facts alone."""
     if word == "auto":
-        covered = columns == _FLAT and len(circle(float(margin / 2))) <= _MOST_BINS
+        covered = (
+            columns == _FLAT
+            and _bins(margin) <= MOST_NET_BINS
+            and _covering(columns, float(margin)) <= _MOST_BINS
+        )
         return "net" if covered else "sliced"
     if word == "net":
-        _check_net(columns, float(margin))
+        _check_net(columns, margin)
     if word == "kd" and columns > _MOST_BOXED:
         msg = f'method="kd" has at most {_MOST_BOXED} columns, not {columns}.'
         raise ParameterError(msg, hint='use method="sliced".')
     return word
 
 
-def _check_net(columns: int, margin: float) -> None:
+def _check_net(columns: int, margin: Fraction) -> None:
     """Refuse nets of too many directions or bins: their counts are noise."""
+    width = float(margin)
     hint = 'use a larger margin, or method="sliced".'
     if _bins(margin) > MOST_NET_BINS:
         least = 4 / MOST_NET_BINS
-        msg = f'method="net" is for margins of at least {least:.3g}, not {margin:g}.'
+        msg = f'method="net" is for margins of at least {least:.3g}, not {width:g}.'
         raise ParameterError(msg, hint=hint)
-    number = _covering(columns, margin)
+    number = _covering(columns, width)
+    needed = (
+        f'method="net" needs about {number:.2g} directions for {columns} columns '
+        f"at a margin of {width:g}"
+    )
+    if columns > _SPACE:
+        msg = f"{needed}, and is there for two and three columns."
+        raise ParameterError(msg, hint='use method="sliced".')
     if number > MOST_DIRECTIONS:
-        msg = (
-            f'method="net" needs about {number:.2g} directions for {columns} columns '
-            f"at a margin of {margin:g}, and the most is {MOST_DIRECTIONS}."
-        )
+        msg = f"{needed}, and the most is {MOST_DIRECTIONS}."
         raise ParameterError(msg, hint=hint)
 
 
@@ -322,7 +343,7 @@ def _covering(columns: int, margin: float) -> float:
     return (4 / margin) ** (columns - 1)
 
 
-def _bins(margin: float) -> int:
+def _bins(margin: Fraction) -> int:
     """Return an even number of bins, each at most half a margin long."""
     return 2 * math.ceil(2 / margin)
 
@@ -332,13 +353,14 @@ def _bins(margin: float) -> int:
 
 def _covered(asked: _Asked) -> Query[HalfspaceOracle[Any]]:
     """Plan histograms along directions near to all others: proved for every plane."""
-    radius = asked.margin / 2
+    radius = float(asked.margin) / 2
     units = circle(radius) if asked.dimension == _FLAT else sphere(radius)
     bins = max(_bins(asked.margin), _FEWEST_BINS)
     part = _part(asked.slices(units, bins), asked.loss)
+    ball = asked.ball(_row_grid)
 
     def shape(measured: Measured) -> Projections:
-        return _projections(asked, part, measured.figures[0], radius)
+        return _projections(ball, part, measured.figures[0], radius)
 
     return asked.query("net", (part,), shape)
 
@@ -352,6 +374,7 @@ def _framed(asked: _Asked) -> Query[HalfspaceOracle[Any]]:
         blocks=(Block.independent(asked.loss.share(_COUNT_SHARE)),),
     )
     rest = asked.loss.share(1 - _COUNT_SHARE)
+    ball = asked.ball(_row_grid)
 
     def follow(figures: Sequence[Any]) -> Part:
         counted = float(int(figures[0][0, 0]) * asked.unit)
@@ -360,7 +383,7 @@ def _framed(asked: _Asked) -> Query[HalfspaceOracle[Any]]:
 
     def shape(measured: Measured) -> Projections:
         part = follow(measured.figures[:1])
-        return _projections(asked, part, measured.figures[1], math.sqrt(2))
+        return _projections(ball, part, measured.figures[1], math.sqrt(2))
 
     following = Following(columns=asked.columns, loss=rest, plan=follow)
     return asked.query("sliced", (rows, following), shape)
@@ -383,18 +406,18 @@ def _part(slices: Slices, loss: Loss) -> Part:
 
 
 def _projections(
-    asked: _Asked, part: Part, figures: Array, radius: float
+    ball: UnitBall, part: Part, figures: Array, radius: float
 ) -> Projections:
     """Return what noisy counts of bins say."""
     slices: Any = part.statistic
-    grids = [_row_grid(one) for one in asked.box]
+    unit = Fraction(1, slices.contribution.resolution)
     return Projections(
-        ball=asked.ball(grids),
+        ball=ball,
         directions=slices.directions,
         shift=slices.shift,
-        counts=figures.reshape(slices.shape).astype(np.float64) * float(asked.unit),
+        counts=figures.reshape(slices.shape).astype(np.float64) * float(unit),
         noise=part.noise(part.blocks[0]),
-        unit=asked.unit,
+        unit=unit,
         radius=radius,
     )
 
@@ -417,9 +440,9 @@ def _row_grid(one: Clipped) -> EvenGrid:
 def _boxed(asked: _Asked) -> Query[HalfspaceOracle[Any]]:
     """Plan a PrivTree over the cube of the columns, and counts of its leaves."""
     bits = _DEPTH // asked.dimension
-    grids = tuple(_cells(one, bits) for one in asked.box)
+    ball = asked.ball(partial(_cells, bits=bits))
     labelled = () if asked.label is None else (asked.label,)
-    ordering = Ordering(grids=(*labelled, *grids), contribution=asked.contribution)
+    ordering = Ordering(grids=(*labelled, *ball.grids), contribution=asked.contribution)
     first = asked.loss.share(_SHAPE_SHARE)
     rest = asked.loss.share(1 - _SHAPE_SHARE)
 
@@ -432,7 +455,7 @@ def _boxed(asked: _Asked) -> Query[HalfspaceOracle[Any]]:
         raw = nodes[:, 0].astype(np.float64) * float(asked.unit)
         noise = Block.independent(rest).noise(ordering)
         boxes = leaf_boxes(ordering, starts, raw, noise=noise, unit=asked.unit)
-        return Leaves(ball=asked.ball(grids), boxes=boxes)
+        return Leaves(ball=ball, boxes=boxes)
 
     search = Search(ordering=ordering, loss=asked.loss, run=run)
     return asked.query("kd", (search,), shape)
@@ -444,7 +467,10 @@ def _cells(one: Clipped, bits: int) -> EvenGrid:
     width, size = high - low, 1 << bits
     if not one.column.is_whole:
         step = width / size
-        return EvenGrid(column=one.column, low=low + step / 2, step=step, size=size)
+        start = low + step / 2
+        grid = EvenGrid(column=one.column, low=start, step=step, size=size)
+        check_held(grid, one.column)
+        return grid
     step = -(-(int(width) + 1) // size)
     grid = EvenGrid(
         column=one.column,
@@ -470,11 +496,12 @@ def _sketched(asked: _Asked) -> Query[HalfspaceOracle[Any]]:
     canonical = sphere(_CANONICAL)
     slices = _canonical_slices(asked, projections, canonical)
     part = _part(slices, asked.loss)
+    ball = asked.ball(_row_grid)
 
     def shape(measured: Measured) -> Sketches:
         counts = measured.figures[0].reshape(_PROJECTIONS, len(canonical), 2)
         return Sketches(
-            ball=asked.ball([_row_grid(one) for one in asked.box]),
+            ball=ball,
             projections=projections,
             canonical=canonical,
             counts=counts.astype(np.float64) * float(asked.unit),
