@@ -75,14 +75,16 @@ MOST_NET_BINS: Final = 512
 
 _RELEASE: Final = "halfspace_oracle"
 _FLAT: Final = 2
+_MOST_FLAT: Final = 64
 _SPACE: Final = 3
-_FEWEST_BINS: Final = 40
-_MOST_BINS: Final = 64
+_BINS: Final = 40
+"""Bins along a direction. Finer ones tell no more: rows are placed smoothly in them."""
 _FEW_ROWS: Final = 5000
 _FEW_ROWS_EACH: Final = 500
 _COUNT_SHARE: Final = Fraction(1, 50)
 _SHAPE_SHARE: Final = Fraction(1, 2)
-_MOST_FRAMED: Final = 512
+_MOST_FRAMED: Final = 512  # directions
+_MOST_FRAMES: Final = 64
 _FINE: Final = 1 << 20
 _LONG: Final = 1 << 40
 _DEPTH: Final = 60
@@ -302,7 +304,7 @@ def _method(word: str, columns: int, margin: Fraction) -> str:
         covered = (
             columns == _FLAT
             and _bins(margin) <= MOST_NET_BINS
-            and _covering(columns, float(margin)) <= _MOST_BINS
+            and _covering(columns, float(margin)) <= _MOST_FLAT
         )
         return "net" if covered else "sliced"
     if word == "net":
@@ -355,7 +357,7 @@ def _covered(asked: _Asked) -> Query[HalfspaceOracle[Any]]:
     """Plan histograms along directions near to all others: proved for every plane."""
     radius = float(asked.margin) / 2
     units = circle(radius) if asked.dimension == _FLAT else sphere(radius)
-    bins = max(_bins(asked.margin), _FEWEST_BINS)
+    bins = max(_bins(asked.margin), _BINS)
     part = _part(asked.slices(units, bins), asked.loss)
     ball = asked.ball(_row_grid)
 
@@ -367,7 +369,6 @@ def _covered(asked: _Asked) -> Query[HalfspaceOracle[Any]]:
 
 def _framed(asked: _Asked) -> Query[HalfspaceOracle[Any]]:
     """Plan histograms along frames: as many as a noisy number of rows is enough for."""
-    bins = min(max(_bins(asked.margin), _FEWEST_BINS), _MOST_BINS)
     present = tuple(asked.columns.values())
     rows = Part(
         statistic=Tally(present=present, contribution=asked.contribution),
@@ -379,7 +380,7 @@ def _framed(asked: _Asked) -> Query[HalfspaceOracle[Any]]:
     def follow(figures: Sequence[Any]) -> Part:
         counted = float(int(figures[0][0, 0]) * asked.unit)
         number = frame_number(asked.dimension, counted, rest)
-        return _part(asked.slices(frames(asked.dimension, number), bins), rest)
+        return _part(asked.slices(frames(asked.dimension, number), _BINS), rest)
 
     def shape(measured: Measured) -> Projections:
         part = follow(measured.figures[:1])
@@ -392,12 +393,16 @@ def _framed(asked: _Asked) -> Query[HalfspaceOracle[Any]]:
 def frame_number(dimension: int, rows: float, loss: Loss) -> int:
     """Return how many frames of directions are measured.
 
-    More of them tell more of the rows, each with more noise.
+    More of them tell more of the rows, each with more noise. These did best, or nearly,
+    on four shapes of data of 2 to 20 columns and 10^3 to 10^6 rows at ε = 1.
     """
-    exact = max(rows, 1.0) * float(loss.pure)
-    directions = 0.33 * math.sqrt(dimension) * exact**0.4
-    most = max(_MOST_FRAMED // dimension, 1)
-    return min(max(round(directions / dimension), min(3, most)), most)
+    known = max(rows, 0.0)
+    if loss.epsilon is not None:
+        scaled = 0.11 * math.sqrt(known * float(loss.epsilon))
+    else:
+        scaled = 0.026 * known * math.sqrt(loss.as_rho)
+    most = max(min(_MOST_FRAMED // dimension, _MOST_FRAMES), 1)
+    return int(min(max(scaled * dimension**0.8 / dimension, 1), most))
 
 
 def _part(slices: Slices, loss: Loss) -> Part:

@@ -1,8 +1,8 @@
 """Print speed and utility as ratios: ``python -m tests.benchmarks [NAME ...]``.
 
 Names: small, steps, chain, imports, noise, middling, large (10 million rows), memory,
-ledger, utility, quantiles, intervals, interval_time. Without one, all are run. A ratio
-above its bar is marked.
+ledger, utility, quantiles, intervals, interval_time, halfspaces, halfspace_time.
+Without one, all are run. A ratio above its bar is marked.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import polars as pl
 
 from tests.benchmarks import (
     chain,
+    halfspaces,
     intervals,
     ledger,
     memory,
@@ -37,6 +38,8 @@ SUITES = {
     "quantiles": quantiles.run,
     "intervals": intervals.run,
     "interval_time": intervals.time,
+    "halfspaces": halfspaces.run,
+    "halfspace_time": halfspaces.time,
 }
 
 

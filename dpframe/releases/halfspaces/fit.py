@@ -25,9 +25,11 @@ from typing import Any, Final
 import numpy as np
 from tqdm import tqdm
 
+from dpframe.repeatable import Repeatable
+
 Array = np.ndarray[Any, np.dtype[Any]]
 
-_SEED: Final = 0  # public: the fit is a function of released figures
+_DRAWN: Final = b"fit to slices"  # a fit is a function of released figures
 _TOGETHER: Final = 32  # directions of one round
 _ROUNDS: Final = 40
 _PER_ROUND: Final = 5  # directions that call for one round more
@@ -65,9 +67,9 @@ def fitted_points(directions: Array, below: Array, edges: Array, *, size: int) -
     if size == 0:
         return np.zeros((0, dimension))
     below, edges = _finer(below), _finer(edges[None])[0]
-    rng = np.random.default_rng(_SEED)
+    source = Repeatable(_DRAWN)
     side = 1 / math.sqrt(dimension)
-    points = _start(directions, below, edges, rng.standard_normal((dimension, size)))
+    points = _start(directions, below, edges, source.normals(dimension, size))
     np.clip(points, -side, side, out=points)
     ranks = (np.arange(size) + 0.5) / size
     aims = np.empty((count, size), dtype=np.float32)
@@ -78,7 +80,7 @@ def fitted_points(directions: Array, below: Array, edges: Array, *, size: int) -
     rounds = _ROUNDS + count // _PER_ROUND
     momentum = min(_LEAST_MOMENTUM + count / 2000, _MOST_MOMENTUM)
     first = _STEP_AND_MOMENTUM - momentum
-    batches = _batches(count, rounds, rng)
+    batches = _batches(count, rounds, source)
     # A bar that shows up after two seconds: it tells of rounds, which are public.
     bar = tqdm(batches, desc="Fitting points", unit="round", delay=2, leave=False)
     for done, batch in enumerate(bar):
@@ -134,12 +136,12 @@ def _product(left: Array, right: Array) -> Array:
     return found
 
 
-def _batches(count: int, rounds: int, rng: np.random.Generator) -> list[Array]:
+def _batches(count: int, rounds: int, source: Repeatable) -> list[Array]:
     """Return the directions of each round: a shuffle is dealt out, then another."""
     size = min(_TOGETHER, count)
     found: list[Array] = []
     while len(found) < rounds:
-        mixed = rng.permutation(count)
+        mixed = np.argsort(source.uniforms(count))
         found += [mixed[k : k + size] for k in range(0, count - size + 1, size)]
     return found[:rounds]
 

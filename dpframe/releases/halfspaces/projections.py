@@ -23,6 +23,7 @@ import numpy as np
 
 from dpframe.releases.halfspaces.ball import TIE
 from dpframe.releases.halfspaces.cloud import Cloud
+from dpframe.releases.halfspaces.denoise import denoised
 from dpframe.releases.halfspaces.evidence import Evidence, Total
 from dpframe.releases.halfspaces.fit import fitted_points
 from dpframe.releases.interval_tree import monotone
@@ -41,7 +42,6 @@ POINTS: Final = 4000
 
 _LABELLED: Final = 2
 _ROW_BYTES: Final = 16  # of a code and a place
-_TINY: Final = 1e-300
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,13 +143,11 @@ class Projections:
     @cached_property
     def codes(self) -> Array:
         """Synthetic rows as points of the grids: those of the first label first."""
+        stddev = math.sqrt(self.noise.variance) * float(self.unit)
         edges = np.linspace(-1, 1, self.counts.shape[2] + 1)
         found: list[Array] = []
-        for label, size in zip(self.labels, self._sizes, strict=True):
-            rows = self.below[label]
-            whole = rows.max(axis=1, initial=0.0, keepdims=True)
-            even = np.broadcast_to(np.linspace(0, 1, len(edges)), rows.shape)
-            below = np.where(whole > 0, rows / np.maximum(whole, _TINY), even)
+        for counts, size in zip(self.counts, self._sizes, strict=True):
+            below = _fractions(denoised(counts, stddev=stddev))
             found.append(fitted_points(self.units, below, edges, size=size))
         return self.ball.codes(np.concatenate(found))
 
@@ -164,7 +162,7 @@ class Projections:
     @cached_property
     def _sizes(self) -> list[int]:
         """How many synthetic rows have each label."""
-        masses = np.array([rows[:, -1].mean() for rows in self.below])
+        masses = np.maximum(self.counts.sum(axis=(1, 2)), 0.0)
         if not masses.sum() > 0:
             masses = np.ones(len(masses))
         running = np.concatenate([[0.0], np.cumsum(masses)])
@@ -178,7 +176,7 @@ class Projections:
         margin, to either side, wherever that is far enough.
         """
         near = self._nearest(planes, margin)
-        below = _normed(self.together, self.total.rows)
+        below = _normed(self._together, self.total.rows)
         least, most = near.share(below, near.plus), near.share(below, near.minus)
         return np.clip(self.cloud.above(planes), least, np.maximum(least, most))
 
@@ -246,13 +244,8 @@ class Projections:
     # Inside
 
     @cached_property
-    def below(self) -> Array:
-        """Rows of each label below the ends of bins, made to rise from 0."""
-        return np.stack([_risen(counts) for counts in self.counts])
-
-    @cached_property
-    def together(self) -> Array:
-        """The same of all rows."""
+    def _together(self) -> Array:
+        """Rows below the ends of bins, made to rise from 0."""
         return _risen(self.counts.sum(axis=0))
 
     def _nearest(self, planes: Planes, margin: float) -> _Nearest:
@@ -326,6 +319,17 @@ def _risen(counts: Array) -> Array:
     """Return rows below the ends of bins, from counts of shape ``(K, bins)``."""
     ends = np.stack([monotone(each) for each in np.cumsum(counts, axis=1)])
     return np.concatenate([np.zeros((len(ends), 1)), ends], axis=1)
+
+
+def _fractions(counts: Array) -> Array:
+    """Return fractions below the ends of bins; even ones where there are no rows."""
+    total = float(counts[0].sum())
+    ends = np.linspace(0, 1, counts.shape[1] + 1)
+    below = np.broadcast_to(ends, (len(counts), len(ends))).copy()
+    if total > 0:
+        below[:, 1:] = np.minimum(np.cumsum(counts, axis=1) / total, 1.0)
+        below[:, -1] = 1.0
+    return below
 
 
 def _normed(rows: Array, whole: float) -> Array:
