@@ -172,10 +172,12 @@ class Projections:
     def above(self, planes: Planes, margin: float) -> Array:
         """Return the fraction of rows above each plane: that of synthetic rows.
 
-        It is kept between what the nearest direction tells of the plane moved by the
-        margin, to either side, wherever that is far enough.
+        It is kept within what the nearest direction proves. Where directions cover all
+        others, that is also what it tells of the plane moved by the margin, to either
+        side: from there the theorem follows. Elsewhere that would be the answer of a
+        direction that is too far away.
         """
-        near = self._nearest(planes, margin)
+        near = self._nearest(planes, margin if self._covers(margin) else 0.0)
         below = _normed(self._together, self.total.rows)
         least, most = near.share(below, near.plus), near.share(below, near.minus)
         return np.clip(self.cloud.above(planes), least, np.maximum(least, most))
@@ -225,8 +227,7 @@ class Projections:
 
         It is 1, which says nothing, where some planes are too far from all directions.
         """
-        width = float(np.diff(self.edges, axis=1).max())
-        if 2 * (margin - self.radius - TIE) < width or not self.total.rows > 0:
+        if not (self._covers(margin) and self.total.rows > 0):
             return 1.0
         return min(self.worst(confidence) / self.total.rows, 1.0)
 
@@ -247,6 +248,11 @@ class Projections:
     def _together(self) -> Array:
         """Rows below the ends of bins, made to rise from 0."""
         return _risen(self.counts.sum(axis=0))
+
+    def _covers(self, margin: float) -> bool:
+        """Whether each plane's nearest direction decides it but for the margin."""
+        width = float(np.diff(self.edges, axis=1).max())
+        return 2 * (margin - self.radius - TIE) >= width
 
     def _nearest(self, planes: Planes, margin: float) -> _Nearest:
         """Return the nearest direction of each plane, and which of its bins decide."""
