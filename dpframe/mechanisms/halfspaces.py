@@ -244,7 +244,7 @@ def _warn(columns: int, rows: int | None, loss: Loss) -> None:
     """Warn where a public guess of the number of rows is too small."""
     if rows is None:
         return
-    needed = math.ceil(max(_FEW_ROWS, _FEW_ROWS_EACH * columns) / loss.pure)
+    needed = few_rows(columns, loss)
     if rows < needed:
         warnings.warn(
             f"{rows} rows are few for halfspaces of {columns} columns at {loss}: "
@@ -252,6 +252,14 @@ def _warn(columns: int, rows: int | None, loss: Loss) -> None:
             FewRowsWarning,
             stacklevel=6,  # the caller of .dp.halfspace_oracle
         )
+
+
+def few_rows(columns: int, loss: Loss) -> int:
+    """Return from about how many rows on answers are worth their cost: a rule of thumb.
+
+    With a privacy unit as many times as it has rows.
+    """
+    return math.ceil(max(_FEW_ROWS, _FEW_ROWS_EACH * columns) / loss.pure)
 
 
 def _box(

@@ -1,23 +1,16 @@
-"""How far off releases will be with so many rows: what they say of themselves.
-
-Each release is planned on a frame that has its schema and no rows, so a plan and the
-release that follows it have one and the same error.
-"""
+"""How far off releases will be with so many rows: what they say of themselves."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
 import polars as pl
 
-from dpframe.attach import attach
 from dpframe.block import Block
-from dpframe.declare import check_contributions
-from dpframe.errors import ParameterError, ParameterTypeError
+from dpframe.errors import ParameterError
 from dpframe.grid import MOST_POINTS
 from dpframe.mechanisms.cdf import cdf
 from dpframe.mechanisms.counts import count
@@ -27,7 +20,8 @@ from dpframe.mechanisms.intervals import LARGEST_TREE, synthetic_intervals
 from dpframe.mechanisms.moments import moment
 from dpframe.mechanisms.quantiles import MEDIAN, quantile
 from dpframe.mechanisms.sums import sum_
-from dpframe.privacy.accountant import Accountant
+from dpframe.plan.halfspaces import halfspaces
+from dpframe.plan.setting import NOISE, Promise, whole
 from dpframe.query import Query, Search
 from dpframe.releases.interval_tree import MOST_LEAVES
 from dpframe.table import enumeration
@@ -35,90 +29,15 @@ from dpframe.table import enumeration
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from dpframe.frame import PrivateFrame
-    from dpframe.privacy.loss import Loss
+    from dpframe.plan.setting import Setting
 
-ROWS: Final = "of the rows"
 _NEEDED: Final = object()
+_EXAMPLES: Final = {"columns": 2, "margin": 0.1}
 _SURE: Final = 0.999999
 _STATED: Final = 0.95  # the confidence of the theorem of a binary search
 _METHODS: Final = ("auto", "tree", "binary_search")
 _MOST_BINS: Final = 10**6
-_NOISE: Final = "the error is that of the noise: nothing is clipped or sampled"
 _GRID: Final = "values lie on the grid, and no interval cuts a cell"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Promise:
-    """What a release says of its error, before it is made.
-
-    Attributes
-    ----------
-    shape : mapping
-        Its public parameters, by the words of a call.
-    alpha : callable
-        From a number of rows to the error; infinite where nothing is known.
-    unit : str
-        What the error is a part of.
-    assumed : tuple of str
-        What is left out of it.
-    points : int or None
-        Of a release that answers every interval: how many points it tells apart.
-    """
-
-    shape: Mapping[str, object]
-    alpha: Callable[[int], float]
-    unit: str = ROWS
-    assumed: tuple[str, ...] = (_NOISE,)
-    points: int | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Setting:
-    """What is common to all planned releases.
-
-    Attributes
-    ----------
-    loss : Loss
-    confidence : float
-        With which chance the error holds, for all figures together.
-    max_rows : int
-        Rows that one privacy unit has at most.
-    """
-
-    loss: Loss
-    confidence: float
-    max_rows: int
-
-    def frame(self, dtype: pl.DataType, high: int) -> PrivateFrame:
-        """Return a frame without rows, whose column has bounds from 0."""
-        single = self.max_rows == 1
-        return attach(
-            pl.DataFrame(schema={"unit": pl.Int64(), "x": dtype}),
-            Accountant(epsilon=1),
-            privacy_unit=None if single else "unit",
-            max_rows=None if single else self.max_rows,
-            bounds={"x": (0, high)},
-        )
-
-    def width(self, query: Query[Any], rows: int, *, cells: int | None = None) -> float:
-        """Return the error that a planned release states."""
-        outlook = query.outlook
-        together = outlook.cells if cells is None else cells
-        error = outlook.known_error(rows)
-        return float(error.half_width(self.confidence, cells=together).max())
-
-
-def checked_limit(max_rows: object) -> int:
-    """Return a limit of rows per unit.
-
-    Raises
-    ------
-    ParameterTypeError, ParameterError
-        If it is no whole number of at least 1.
-    """
-    rows, _ = check_contributions(max_rows, None, unit="unit")
-    return 1 if rows is None else rows
 
 
 def promised(release: object, setting: Setting, shape: Mapping[str, object]) -> Promise:
@@ -141,12 +60,13 @@ def promised(release: object, setting: Setting, shape: Mapping[str, object]) -> 
     for name, value in given.items():
         if value is _NEEDED:
             msg = f"A plan of {word} needs {name}=."
-            raise ParameterError(msg, hint=f"pass {name}=1000, for example.")
+            example = _EXAMPLES.get(name, 1000)
+            raise ParameterError(msg, hint=f"pass {name}={example}, for example.")
     return found.promise(setting, **given)
 
 
 def _count(setting: Setting, *, cells: object = 1) -> Promise:
-    number = _whole(cells, what="cells", least=1, most=MOST_POINTS)
+    number = whole(cells, what="cells", least=1, most=MOST_POINTS)
     query = count(setting.frame(pl.Int64(), 1), setting.loss)
     return Promise(
         shape={} if number == 1 else {"cells": number},
@@ -173,7 +93,7 @@ def _mean(setting: Setting) -> Promise:
 
 
 def _cdf(setting: Setting, *, bins: object) -> Promise:
-    number = _whole(bins, what="bins", least=1, most=_MOST_BINS)
+    number = whole(bins, what="bins", least=1, most=_MOST_BINS)
     frame = setting.frame(pl.Float64(), number)
     query = cdf(frame, setting.loss, "x", bins=number)
     return Promise(
@@ -189,7 +109,7 @@ def _quantile(setting: Setting, *, points: object, q: object = MEDIAN) -> Promis
     return Promise(
         shape=shape,
         alpha=lambda rows: setting.width(query, rows) / rows,
-        assumed=(_NOISE, "values lie on the grid, and the error is one of ranks"),
+        assumed=(NOISE, "values lie on the grid, and the error is one of ranks"),
     )
 
 
@@ -197,7 +117,7 @@ def _intervals(setting: Setting, *, points: object, method: object) -> Promise:
     """Return the promise of the method, or of the one whose error is known before."""
     number = _points(points)
     word = chosen(method, among=_METHODS, what="method")
-    assumed = (_NOISE, _GRID)
+    assumed = (NOISE, _GRID)
     if word == "auto":
         word = "tree" if number <= MOST_LEAVES else "binary_search"
         if number > LARGEST_TREE:
@@ -240,17 +160,7 @@ def _found(query: Query[Any], setting: Setting, points: int, rows: int) -> float
 
 
 def _points(points: object) -> int:
-    return _whole(points, what="points", least=2, most=MOST_POINTS)
-
-
-def _whole(value: object, *, what: str, least: int, most: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        msg = f"{what} must be a whole number, not {type(value).__name__}."
-        raise ParameterTypeError(msg)
-    if not least <= value <= most:
-        msg = f"{what} must be from {least} to {most}, not {value}."
-        raise ParameterError(msg)
-    return int(cast("int", value))
+    return whole(points, what="points", least=2, most=MOST_POINTS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -262,6 +172,10 @@ class _Release:
 _RELEASES: Final[Mapping[str, _Release]] = {
     "cdf": _Release(promise=_cdf, words={"bins": _NEEDED}),
     "count": _Release(promise=_count),
+    "halfspace_oracle": _Release(
+        promise=halfspaces,
+        words={"columns": _NEEDED, "margin": _NEEDED, "method": "auto", "label": False},
+    ),
     "histogram": _Release(promise=_count, words={"cells": _NEEDED}),
     "mean": _Release(promise=_mean),
     "median": _Release(promise=_quantile, words={"points": _NEEDED}),

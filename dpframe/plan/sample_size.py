@@ -6,11 +6,13 @@ import math
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from dpframe.errors import ParameterError, ParameterTypeError
 from dpframe.goal import checked_confidence, checked_rows
-from dpframe.plan.promises import Promise, Setting, checked_limit, promised
+from dpframe.plan.promises import promised
+from dpframe.plan.setting import Promise, Setting, checked_limit
 from dpframe.privacy.loss import (
     WEAK,
     Loss,
@@ -40,7 +42,8 @@ class SampleSize:
     release : str
         What is planned, with its shape: ``"quantile(points=1024)"``.
     rows : int
-        How many rows; ``int(...)`` of a plan is this number.
+        How many rows; ``int(...)`` of a plan is this number. One with more digits than
+        can be read is printed as a power of ten, to its nearest tenth.
     alpha : float
         The error, as a part of what `unit` says.
     unit : str
@@ -78,7 +81,7 @@ class SampleSize:
         chance = exact_amount(self.confidence, what="confidence")
         percent = decimal_text(100 * chance, ROUND_FLOOR)  # never more than it is
         error = decimal_text(exact_amount(self.alpha, what="alpha"))
-        rows = f"{self.rows} row{'s'[: self.rows - 1]}"
+        rows = _rows_text(self.rows)
         kept = f"errs by at most {error} {self.unit}, in {percent}% of releases"
         lines = [f"{rows}: {self.release} at {self.cost} {kept}."]
         lines += [f"Assumed: {text}." for text in self.assumptions]
@@ -107,7 +110,9 @@ def rows_needed(
         ``"count"``; ``"histogram"`` with ``cells=``; ``"sum"``; ``"mean"``; ``"cdf"``
         with ``bins=``; ``"median"`` with ``points=``, ``"quantile"`` also with ``q=``;
         ``"synthetic_intervals"`` with ``points=`` and ``method=``, which is ``"tree"``
-        or ``"binary_search"``.
+        or ``"binary_search"``; ``"halfspace_oracle"`` with ``columns=``, their number,
+        ``margin=``, ``method=``, which is ``"net"`` or ``"jl_net"``, and ``label=``,
+        whether there is one.
     alpha : float
         The error, in ``(0, 1)``: as a part of the rows; of a mean, of the bounds'
         width; of a sum, of the rows times the larger bound.
@@ -134,8 +139,13 @@ def rows_needed(
     Accuracy
     --------
     It is the error that the release states of itself in `.accuracy(confidence,
-    joint=True)`. A mean and a cdf divide by the noisy number of rows: what they state
-    is then a little more in some releases, and less in others.
+    joint=True)`, and of halfspaces in `.alpha(confidence)`. These, a mean and a cdf
+    divide by the noisy number of rows: what they state is then a little more in some
+    releases, and less in others.
+
+    Of halfspaces it is proved for two or three columns. What the published theorem asks
+    for in any number of them has thousands of digits, and is there to be compared with:
+    `alpha_reached` knows nothing of it.
 
     Raises
     ------
@@ -170,6 +180,20 @@ def rows_needed(
     >>> f"{blum.rows:.1e}"
     '8.7e+10'
 
+    Halfspaces of two columns. The theorem that was published for any number of columns
+    is of another size [1]_:
+
+    >>> planes = {"columns": 2, "margin": 0.2, "alpha": 0.1, "epsilon": 1}
+    >>> dpframe.plan.rows_needed("halfspace_oracle", **planes).rows
+    7303
+    >>> dpframe.plan.rows_needed("halfspace_oracle", method="jl_net", **planes)
+    10^22712.8 rows: halfspace_oracle(columns=2, margin=0.2, method=jl_net) at ε=1 errs
+    by at most 0.1 of the rows, in 95% of releases.
+    Assumed: rows are unit vectors, and planes go through their middle.
+    Assumed: rows within 0.225 of a plane may be taken for its other side.
+    Assumed: what is released is the theorem's, and not a few projections to compare.
+    Assumed: a privacy unit has at most 1 row.
+
     What any release of intervals needs, however it is made:
 
     >>> dpframe.plan.rows_needed(
@@ -184,7 +208,8 @@ def rows_needed(
     setting = _setting(confidence, max_rows, epsilon=epsilon, rho=rho)
     share = _share(alpha)
     promise = promised(release, setting, shape)
-    return _found(release, promise, setting, _fewest(promise.alpha, share), share)
+    number = (promise.fewest or partial(_fewest, promise.alpha))(share)
+    return _found(release, promise, setting, number, share)
 
 
 def alpha_reached(
@@ -283,6 +308,13 @@ def epsilon_needed(
             high = middle
     setting, promise = attempt(high)
     return _found(release, promise, setting, number, promise.alpha(number))
+
+
+def _rows_text(rows: int) -> str:
+    """Return a number of rows; one of many digits as a power of ten."""
+    if rows > _MOST_ROWS:
+        return f"10^{math.log10(rows):.1f} rows"
+    return f"{rows} row{'s'[: rows - 1]}"
 
 
 def _setting(

@@ -119,8 +119,7 @@ class Projections:
         """All rows: the mean of what all directions count."""
         labels, size, bins = self.counts.shape
         rows = float(self.counts.sum()) / size
-        noises = labels * bins / size
-        return Total(rows=rows, noise=self.noise, unit=self.unit, noises=noises)
+        return _total((labels, size, bins), rows, self.noise, self.unit)
 
     @property
     def raw(self) -> Array:
@@ -232,15 +231,9 @@ class Projections:
         return min(self.worst(confidence) / self.total.rows, 1.0)
 
     def worst(self, confidence: float) -> float:
-        """Return by how many rows any end of a bin, and all rows, are off together.
-
-        Sums of symmetric independent noises pass a bound on the way with a chance of
-        at most twice that at the end (Lévy). Each direction has sums both ways.
-        """
-        labels, size, bins = self.counts.shape
-        half = (1 - confidence) / 2
-        ends = self.total.bound(labels * bins, half / (4 * size))
-        return ends + self.total.error(half / 2)
+        """Return by how many rows any end of a bin, and all rows, are off together."""
+        shape = (len(self.counts), self.counts.shape[1], self.counts.shape[2])
+        return worst_noise(self.noise, self.unit, shape, confidence=confidence)
 
     # Inside
 
@@ -285,6 +278,38 @@ class Projections:
             plus=np.where(decided, np.minimum(sure, plus), sure),
             minus=np.where(decided, np.maximum(possible, minus), possible),
         )
+
+
+def worst_noise(
+    noise: Noise, unit: Fraction, shape: tuple[int, int, int], *, confidence: float
+) -> float:
+    """Return by how many rows any end of a bin, and all rows, are off together.
+
+    Sums of symmetric independent noises pass a bound on the way with a chance of at
+    most twice that at the end (Lévy). Each direction has sums both ways.
+
+    Parameters
+    ----------
+    noise : Noise
+        The law of the noise in each count, in grid units.
+    unit : Fraction
+        Rows in a grid unit.
+    shape : tuple of int
+        Labels, directions and bins.
+    confidence : float
+    """
+    labels, size, bins = shape
+    half = (1 - confidence) / 2
+    total = _total(shape, 0.0, noise, unit)
+    return total.bound(labels * bins, half / (4 * size)) + total.error(half / 2)
+
+
+def _total(
+    shape: tuple[int, int, int], rows: float, noise: Noise, unit: Fraction
+) -> Total:
+    """Return the mean of what all directions count."""
+    labels, size, bins = shape
+    return Total(rows=rows, noise=noise, unit=unit, noises=labels * bins / size)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -210,7 +210,12 @@ def test_planning_reads_and_spends_nothing_and_is_found_lazily() -> None:
 @pytest.mark.parametrize(
     ("release", "options", "error", "words"),
     [
-        ("variance", {}, ParameterError, '"cdf", "count", "histogram", "mean"'),
+        (
+            "variance",
+            {},
+            ParameterError,
+            '"cdf", "count", "halfspace_oracle", "histogram"',
+        ),
         (7, {}, ParameterTypeError, "not int"),
         ("count", {"cells": 3}, ParameterError, "takes no word of its own, not cells="),
         ("quantile", {"bins": 3}, ParameterError, "takes points= and q=, not bins="),
