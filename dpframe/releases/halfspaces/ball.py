@@ -8,6 +8,7 @@ A question ``w · row >= offset`` in the columns' own units is the plane
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,6 +16,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
+import polars as pl
 
 from dpframe.declare import public_value
 from dpframe.errors import (
@@ -22,7 +24,9 @@ from dpframe.errors import (
     ParameterError,
     ParameterTypeError,
 )
+from dpframe.grid import series
 from dpframe.table import enumeration
+from dpframe.values import Kind
 
 if TYPE_CHECKING:
     from dpframe.grid import EvenGrid
@@ -31,6 +35,13 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 TIE: Final = 2.0**-20
 """Rows this close below a plane lie on it: they were rounded by up to half of that."""
+
+_FAR: Final = 2.0**24
+"""Places of rows, in halves of their bounds, beyond which floats are too coarse."""
+
+_LARGEST: Final = Fraction(sys.float_info.max)
+_NO_NUMBERS: Final = (bool, np.bool_, str, bytes, np.datetime64, np.timedelta64)
+"""What Python takes for a number, or reads as one."""
 
 _VECTOR: Final = 1
 _MATRIX: Final = 2
@@ -134,6 +145,18 @@ class UnitBall:
             found[:, axis] = codes[:, axis] * float(step) + float(start)
         return np.clip(found, -1, 1) / math.sqrt(self.dimension)
 
+    def columns(self, codes: Array) -> list[pl.Series]:
+        """Return points of the grids as columns: within the bounds, rounded or not."""
+        found: list[pl.Series] = []
+        for axis, (grid, limits) in enumerate(
+            zip(self.grids, self.limits, strict=True)
+        ):
+            column = series(grid, codes[:, axis])
+            if grid.column.kind is Kind.FLOAT:
+                column = column.clip(*_held(limits, column.dtype.base_type()))
+            found.append(column)
+        return found
+
     def codes(self, places: Array) -> Array:
         """Return the points of the grids that are nearest to some x."""
         found = np.empty(places.shape, dtype=np.uint64)
@@ -169,27 +192,51 @@ class UnitBall:
         ParameterError
             If a direction is zero, not finite, or of the wrong length.
         """
-        w = self._matrix(public_value(weights))
+        asked = self.weights(weights)
         given = _numbers(public_value(offsets), what="an offset")
-        if given.ndim > _VECTOR or given.size not in {1, len(w)}:
-            msg = f"There are {len(w)} directions and {given.size} offsets."
+        if given.ndim > _VECTOR or given.size not in {1, len(asked)}:
+            shape = " x ".join(map(str, given.shape)) or "1"
+            msg = f"There are {len(asked)} directions and {shape} offsets."
             raise ParameterError(msg, hint="pass one offset for all, or one for each.")
-        b = np.broadcast_to(given.reshape(-1), len(w)).astype(np.float64)
-        # The longest weight becomes 1 first, so that no square over- or underflows.
-        lengths = np.abs(w if scaled else w * self.half).max(axis=1, initial=0.0)
-        if not (np.isfinite(lengths).all() and (lengths > 0).all()):
-            msg = "A direction is zero, or beyond what a float holds."
+        wanted = np.broadcast_to(given.reshape(-1), len(asked))
+        # The longest weight becomes 1 first, so that no product or square overflows.
+        # Offsets may: these planes are beyond all rows.
+        longest = np.abs(asked).max(axis=1, initial=0.0)
+        if not (longest > 0).all():
+            msg = "A direction is zero: every weighted sum is 0."
             raise ParameterError(msg, hint="give some column a weight that is not 0.")
-        w, b = w / lengths[:, None], b / lengths
-        if not scaled:
-            b = b - w @ self.middle
-            w = w * self.half * math.sqrt(self.dimension)
-        norms = np.sqrt((w * w).sum(axis=1))
-        b = b / norms
-        if not np.isfinite(b).all():
-            msg = "An offset is beyond what a float holds."
-            raise ParameterError(msg)
+        w = asked / longest[:, None]
+        with np.errstate(over="ignore"):
+            b = wanted / longest
+            if not scaled:
+                reach = np.abs(w * self.half).max(axis=1, initial=0.0)
+                far = np.abs(b) + np.abs(w * self.middle).sum(axis=1) > _FAR * reach
+                b = b - w @ self.middle
+                for place in np.flatnonzero(far):  # a difference of large numbers
+                    exact = self._moved(asked[place], wanted[place])
+                    b[place] = _float(exact / Fraction(longest[place]))
+                w = w * (self.half / reach[:, None]) * math.sqrt(self.dimension)
+                b = b / reach
+            norms = np.sqrt((w * w).sum(axis=1))
+            b = b / norms
         return Planes(normals=w / norms[:, None], offsets=np.clip(b, -2.0, 2.0))
+
+    def weights(self, given: object) -> Array:
+        """Return the weights of some questions, a row for each, as `planes` takes them.
+
+        Raises
+        ------
+        ColumnNotFoundError, ParameterTypeError, ParameterError
+            As `planes` does.
+        """
+        return self._matrix(public_value(given))
+
+    def _moved(self, weights: Array, offset: float) -> Fraction:
+        """Return an offset from the middle of the bounds, without rounding."""
+        found = Fraction(offset)
+        for w, (low, high, unit) in zip(weights.tolist(), self._sized, strict=True):
+            found -= Fraction(w) * (low + high) / 2 * unit
+        return found
 
     def own(self, normal: Array, offset: float) -> tuple[dict[str, float], float]:
         """Return a plane as weights by column and an offset, in the columns' units."""
@@ -204,7 +251,7 @@ class UnitBall:
 
     def _matrix(self, given: Any) -> Array:
         """Return weights as a matrix: one row for each question."""
-        if hasattr(given, "columns") and hasattr(given, "to_numpy"):
+        if hasattr(given, "to_numpy") and hasattr(given, "columns"):
             frame = {str(name): given[name].to_numpy() for name in given.columns}
             self._check_names(frame)
             rows = len(given)
@@ -244,6 +291,23 @@ class UnitBall:
                 raise ColumnNotFoundError(msg, column=str(name), hint=hint)
 
 
+def _held(limits: tuple[Fraction, Fraction], dtype: type[pl.DataType]) -> list[float]:
+    """Return the lowest and the highest float of a dtype within limits."""
+    kind = np.float32 if dtype is pl.Float32 else np.float64
+    ends: list[float] = []
+    for limit, sign in zip(limits, (1, -1), strict=True):
+        end = kind(float(limit))
+        if sign * Fraction(float(end)) < sign * limit:
+            end = np.nextafter(end, kind(sign * math.inf))
+        ends.append(float(end))
+    return ends
+
+
+def _float(value: Fraction) -> float:
+    """Return a number as a float; one that is too large as the largest of its sign."""
+    return float(max(min(value, _LARGEST), -_LARGEST))
+
+
 def _vector(given: Any) -> Array:
     return np.asarray(_numbers(given, what="a direction"), dtype=np.float64)
 
@@ -251,11 +315,12 @@ def _vector(given: Any) -> Array:
 def _numbers(given: Any, *, what: str) -> Array:
     """Return finite numbers as floats; Booleans and text are none."""
     try:
-        found = np.asarray(given)
-        if found.dtype.kind not in "iufO" or found.dtype == np.dtype(object):
-            found = np.array(
-                [_number(cell, what=what) for cell in np.ravel(found)]
-            ).reshape(found.shape)
+        # Lists as objects, since Booleans among numbers would be taken for numbers.
+        array = hasattr(given, "dtype")
+        found = np.asarray(given) if array else np.asarray(given, dtype=object)
+        if found.dtype.kind not in "iuf":
+            cells = [_number(cell, what=what) for cell in np.ravel(found)]
+            found = np.array(cells).reshape(found.shape)
         floats = found.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
         msg = f"{what.capitalize()} is made of numbers, and this is not."
@@ -267,7 +332,7 @@ def _numbers(given: Any, *, what: str) -> Array:
 
 
 def _number(cell: Any, *, what: str) -> float:
-    if isinstance(cell, (bool, np.bool_, str)) or cell is None:
+    if isinstance(cell, _NO_NUMBERS):
         msg = f"{what} holds {cell!r}"
         raise TypeError(msg)
     return float(cell)

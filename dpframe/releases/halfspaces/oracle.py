@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -11,7 +10,6 @@ from typing import (
     NamedTuple,
     TypeAlias,
     TypeVar,
-    cast,
 )
 
 import numpy as np
@@ -20,7 +18,6 @@ import polars as pl
 from dpframe.declare import public_value
 from dpframe.errors import ParameterError, ParameterTypeError
 from dpframe.goal import checked_confidence
-from dpframe.grid import series
 from dpframe.releases.figures import COUNT, PRINTED, GridError
 from dpframe.releases.halfspaces.answers import (
     HalfspaceAnswer,
@@ -40,6 +37,8 @@ from dpframe.releases.synthetic_rows import NoRowErrorError, SyntheticRows
 from dpframe.table import Table, cell_text, enumeration
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from matplotlib.axes import Axes
 
     from dpframe.query import Measured
@@ -481,10 +480,7 @@ class HalfspaceOracle(SyntheticRows[N]):
         shape = self._shape
         codes = shape.codes
         places = ((np.arange(number) + 0.5) * (len(codes) / number)).astype(np.intp)
-        found = [
-            series(grid, codes[places, axis])
-            for axis, grid in enumerate(shape.ball.grids)
-        ]
+        found = shape.ball.columns(codes[places])
         if self._label is not None:
             labels = shape.cloud.labelled[places]
             found.append(pl.Series(self._label.name, labels))
@@ -504,13 +500,10 @@ class HalfspaceOracle(SyntheticRows[N]):
 
     def _words(self, w: object, offset: object) -> str:
         """Return a question in words: ``age - 0.01 spending >= 20``."""
-        given = public_value(w)
-        if isinstance(given, Mapping):
-            named = cast("Mapping[str, Any]", given)
-        else:
-            numbers = np.ravel(cast("Any", given)).tolist()
-            named = dict(zip(self._shape.ball.names, numbers, strict=True))
-        terms = {name: float(weight) for name, weight in named.items() if weight}
+        ball = self._shape.ball
+        (weights,) = ball.weights(w).tolist()
+        named = zip(ball.names, weights, strict=True)
+        terms = {name: weight for name, weight in named if weight}
         if len(terms) > _SPELLED:
             words = f"a weighted sum of {len(terms)} columns"
         else:
