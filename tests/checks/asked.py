@@ -30,10 +30,12 @@ DECLARED: Final = {
     "domain": {"state": ["CA", "NY"]},
 }
 
-_PUBLIC: Any = pl.DataFrame({"days": [3, 4, 5, 6]})
-ANSWERED: Final = _PUBLIC.dp.attach(
-    dpframe.Accountant(epsilon=1), bounds={"days": (0, 30)}
-).dp.synthetic_intervals("days", epsilon=1)
+_PUBLIC: Any = pl.DataFrame({"age": [41.0, 20, 30, 7], "days": [3, 4, 5, 6]})
+_ANSWERING: Final = _PUBLIC.dp.attach(
+    dpframe.Accountant(epsilon=2), bounds=DECLARED["bounds"]
+).dp
+ANSWERED: Final = _ANSWERING.synthetic_intervals("days", epsilon=1)
+ORACLE: Final = _ANSWERING.halfspace_oracle(["age", "days"], margin=0.5, epsilon=1)
 """Answers to compare rows with."""
 
 Call: TypeAlias = "Callable[..., Any]"
@@ -123,6 +125,9 @@ LOSSES: Final[dict[str, Call]] = {
     "largest_error": lambda dp, **loss: dp.largest_error(ANSWERED, **loss),
     "largest_error of a list": lambda dp, **loss: dp.largest_error(
         ANSWERED, [(0, 7), (3, None)], **loss
+    ),
+    "largest_error of halfspaces": lambda dp, **loss: dp.largest_error(
+        ORACLE, [({"age": 1}, 30), ([1, -2], 5)], **loss
     ),
     "group_by agg of quantiles": lambda dp, **loss: dp.group_by("state").agg(
         n="count", middle=("days", "median"), **loss

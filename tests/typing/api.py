@@ -203,6 +203,10 @@ assert_type(
 )
 oracle = of_eager.dp.halfspace_oracle(["age", "id"], margin=0.1, epsilon=1)
 assert_type(oracle, HalfspaceOracle[pl.DataFrame])
+assert_type(
+    of_pandas.dp.largest_error(oracle, [({"age": 1}, 20)], epsilon=1),
+    ScalarRelease[pd.DataFrame],
+)
 assert_type(oracle.to_native(), pl.DataFrame)
 assert_type(oracle.sample(10), pl.DataFrame)
 answer = oracle.query({"age": 0.02}, offset=1)
