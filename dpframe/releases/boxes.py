@@ -153,22 +153,32 @@ class Boxes:
     def codes(self, number: int) -> Array:
         """Return the codes of so many rows, spread as the released counts are.
 
-        Each box gets its share of the rows, which lie in it as evenly as the steps of
-        an additive recurrence do [1]_. Shape ``(number, grids)``.
+        Each box gets its share of the rows. Shape ``(number, grids)``.
+        """
+        mass = self.values if self.rows else self._volumes()
+        running: Array = np.concatenate([[0.0], np.cumsum(mass)])
+        ranks: Array = (np.arange(number) + 0.5) * (running[-1] / max(number, 1))
+        passed: Array = np.searchsorted(running, ranks, side="left")
+        return self.codes_in(np.clip(passed - 1, 0, len(mass) - 1))
+
+    def codes_in(self, places: Array) -> Array:
+        """Return the codes of rows in some boxes, each named as often as it has rows.
+
+        They lie in it as evenly as the steps of an additive recurrence do [1]_.
+
+        Parameters
+        ----------
+        places : array of int
+            The boxes, ascending.
 
         References
         ----------
         .. [1] Niederreiter (1992), Random Number Generation and Quasi-Monte Carlo
            Methods, Chapter 3.
         """
-        mass = self.values if self.rows else self._volumes()
-        running: Array = np.concatenate([[0.0], np.cumsum(mass)])
-        ranks: Array = (np.arange(number) + 0.5) * (running[-1] / max(number, 1))
-        passed: Array = np.searchsorted(running, ranks, side="left")
-        places: Array = np.clip(passed - 1, 0, len(mass) - 1)
-        starts = np.searchsorted(places, np.arange(len(mass)))
-        turns: Array = np.arange(number) - starts[places]
-        codes = np.zeros((number, len(self.grids)), dtype=np.uint64)
+        starts = np.searchsorted(places, np.arange(len(self.values)))
+        turns: Array = np.arange(len(places)) - starts[places]
+        codes = np.zeros((len(places), len(self.grids)), dtype=np.uint64)
         base = _plastic(len(self.grids))
         for axis in range(len(self.grids)):
             first, last = self.first[places, axis], self.last[places, axis]

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-_BLOCK: Final = 1 << 21
-"""Places that are held at once."""
+_BLOCK: Final = 1 << 17
+"""Places that are held at once: so few stay near the processor."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cloud:
-    """Synthetic rows, all of the same weight.
+    """Synthetic rows, and what they weigh.
 
     Attributes
     ----------
@@ -28,21 +28,24 @@ class Cloud:
         Shape ``(rows, d)``, in the unit ball.
     labels : array of bool, or None
         Shape ``(rows,)``.
+    weights : array of float64, or None
+        Shape ``(rows,)``, at least 0; None where all weigh the same.
     """
 
     places: Array
     labels: Array | None = None
+    weights: Array | None = None
 
     def above(self, planes: Planes) -> Array:
         """Return which fraction of the rows is above each plane."""
-        return self._counted(self.places, planes) / max(len(self.places), 1)
+        return self._weighed(planes, slice(None)) / self._whole
 
     def wrong(self, planes: Planes) -> Array:
         """Return the fraction whose label is not whether they are above each plane."""
         labels = self.labelled
-        false = self._counted(self.places[~labels], planes)
-        true = self._counted(self.places[labels], planes)
-        return (false + labels.sum() - true) / max(len(labels), 1)
+        false, true = self._weighed(planes, ~labels), self._weighed(planes, labels)
+        positive = labels if self.weights is None else self.weights[labels]
+        return (false + float(positive.sum()) - true) / self._whole
 
     @property
     def labelled(self) -> Array:
@@ -52,13 +55,29 @@ class Cloud:
             raise ValueError(msg)
         return self.labels
 
-    @staticmethod
-    def _counted(places: Array, planes: Planes) -> Array:
+    @property
+    def _whole(self) -> float:
+        """What all rows weigh; 1 if there are none."""
+        if self.weights is None:
+            return float(max(len(self.places), 1))
+        return float(self.weights.sum()) or 1.0
+
+    def _weighed(self, planes: Planes, some: Any) -> Array:
+        """Return what some of the rows weigh above each plane.
+
+        In single precision, whose errors are well within `TIE`.
+        """
+        places = np.ascontiguousarray(self.places[some].T, dtype=np.float32)
+        weights = None if self.weights is None else self.weights[some]
+        normals = planes.normals.astype(np.float32)
+        least = (planes.offsets - TIE).astype(np.float32)[:, None]
         found = np.empty(len(planes))
-        step = max(1, _BLOCK // max(len(places), 1))
+        step = max(1, _BLOCK // max(places.shape[1], 1))
         for start in range(0, len(planes), step):
             part = slice(start, start + step)
-            along = planes.normals[part] @ places.T
-            met = along >= (planes.offsets[part] - TIE)[:, None]
-            found[part] = np.count_nonzero(met, axis=1)
+            met = normals[part] @ places >= least[part]
+            if weights is None:
+                found[part] = np.count_nonzero(met, axis=1)
+            else:
+                found[part] = met @ weights
         return found
