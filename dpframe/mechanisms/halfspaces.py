@@ -484,12 +484,15 @@ def _cells(one: Clipped, bits: int) -> EvenGrid:
         grid = EvenGrid(column=one.column, low=start, step=step, size=size)
         check_held(grid, one.column)
         return grid
-    step = -(-(int(width) + 1) // size)
+    values = int(width) + 1
+    step = -(-values // size)
+    cells = -(-values // step)
+    spare = cells * step - values  # beyond the bounds, about as much at either end
     grid = EvenGrid(
         column=one.column,
-        low=low + step // 2,
+        low=low - (spare + 1) // 2 + step // 2,
         step=Fraction(step),
-        size=(int(width) + 1) // step,
+        size=cells,
     )
     check_held(grid, one.column)
     return grid

@@ -151,17 +151,18 @@ class Leaves:
     def choices(self) -> float:
         """The logarithm of how many sums of counts `evidence` may be about.
 
-        Which boxes a plane is above of follows from the side on which their corners
-        lie, and planes divide m points in d dimensions in at most
-        ``2 (e m / d)^d`` ways [1]_.
+        Which boxes count follows from the side on which their corners lie, some of a
+        plane moved up by `TIE` and the others of one moved down. That is one plane for
+        corners with one coordinate more, which says how theirs is moved; and planes
+        divide m points in d dimensions in at most ``2 (e m / d)^d`` ways [1]_.
 
         References
         ----------
         .. [1] Cover (1965), Geometrical and Statistical Properties of Systems of Linear
            Inequalities with Applications in Pattern Recognition.
         """
-        size = self.ball.dimension
-        corners = math.log(len(self.boxes.raw)) + size * math.log(2)
+        size = self.ball.dimension + 1
+        corners = math.log(len(self.boxes.raw)) + self.ball.dimension * math.log(2)
         return math.log(2) + size * (1 + max(corners - math.log(size), 0.0))
 
     # What is proved of all planes at once
@@ -176,19 +177,23 @@ class Leaves:
         if not rows > 0:
             return 1.0
         wide = 2 * np.sqrt((self._halves**2).sum(axis=1)) + 2 * TIE > margin
-        boxes = self.boxes
-        undecided = max(float(boxes.raw[wide].sum()), 0.0)
+        boxes, each = self.boxes, (1 - confidence) / 5
+        undecided = float(boxes.raw[wide].sum())
+        undecided += self.total.bound(float(wide.sum()), each)
         moved = float(np.maximum(boxes.raw - boxes.values, 0.0).sum())
-        return min((undecided + moved + self.worst(confidence)) / rows, 1.0)
+        return min((max(undecided, 0.0) + moved + self._off(each)) / rows, 1.0)
 
     def worst(self, confidence: float) -> float:
         """Return by how many rows any boxes above a plane, and all rows, are off."""
-        half = (1 - confidence) / 2
-        chosen = half / 2 * math.exp(-self.choices)
-        sums = self.total.bound(float(len(self.boxes.raw)), chosen)
-        return sums + self.total.error(half / 2)
+        return self._off((1 - confidence) / 4)
 
     # Inside
+
+    def _off(self, each: float) -> float:
+        """Return the same; each of both is off to either side with such a chance."""
+        chosen = each * math.exp(-self.choices)
+        sums = self.total.bound(float(len(self.boxes.raw)), chosen)
+        return sums + self.total.error(each)
 
     @cached_property
     def _ends(self) -> tuple[Array, Array]:
