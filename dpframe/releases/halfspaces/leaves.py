@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, np.dtype[Any]]
 
 POINTS: Final = 40_000
-"""Synthetic rows that are laid out."""
+"""Synthetic rows that are handed out."""
+
+_PLACES: Final = 20_000
+"""About how many places answers are counted from, apart from boxes that hold less."""
 
 _ROW_BYTES: Final = 16  # of a code and a place
 _BLOCK: Final = 1 << 21
@@ -94,38 +97,40 @@ class Leaves:
         """Bytes of the boxes and the synthetic rows."""
         boxes = self.boxes
         held = (boxes.first, boxes.last, boxes.values, boxes.raw)
-        rows = POINTS * len(boxes.grids) * _ROW_BYTES
+        rows = _PLACES * len(boxes.grids) * _ROW_BYTES
         return sum(array.nbytes for array in held) + rows
 
     # Answers
 
-    @cached_property
-    def _rows(self) -> Array:
-        return self.boxes.codes(POINTS)
-
-    @property
-    def codes(self) -> Array:
-        """Synthetic rows as points of the grids."""
-        return self._rows[:, self._labelled :]
+    def rows(self, number: int) -> tuple[Array, Array | None]:
+        """Return so many synthetic rows: points of the grids, and their labels."""
+        return self._split(self.boxes.codes(number))
 
     @cached_property
     def cloud(self) -> Cloud:
-        """The synthetic rows, in the unit ball."""
-        labels = self._rows[:, 0] == 1 if self._labelled else None
-        return Cloud(places=self.ball.places(self.codes), labels=labels)
+        """Places in the unit ball, which together weigh in each box what it holds.
+
+        Equal weights would round the share of each box, and where boxes are many that
+        is more than their noise.
+        """
+        values, whole = self.boxes.values, self.boxes.rows
+        if not whole:
+            codes, labels = self.rows(_PLACES)
+            return Cloud(places=self.ball.places(codes), labels=labels)
+        held = np.maximum(np.rint(values / whole * _PLACES), values > 0).astype(np.intp)
+        boxes = np.repeat(np.arange(len(values)), held)
+        codes, labels = self._split(self.boxes.codes_in(boxes))
+        weights = (values / np.maximum(held, 1))[boxes]
+        return Cloud(places=self.ball.places(codes), labels=labels, weights=weights)
+
+    def _split(self, codes: Array) -> tuple[Array, Array | None]:
+        labels = codes[:, 0] == 1 if self._labelled else None
+        return codes[:, self._labelled :], labels
 
     def above(self, planes: Planes, margin: float) -> Array:
-        """Return the fraction of rows above each plane: that of synthetic rows.
-
-        It is kept between that of the boxes which are above it and that of those which
-        are not below.
-        """
+        """Return the fraction of rows above each plane: that of synthetic rows."""
         del margin
-        sure, possible = self._summed(planes, self.boxes.values)
-        whole = self.boxes.rows
-        if not whole:
-            return self.cloud.above(planes)
-        return np.clip(self.cloud.above(planes), sure / whole, possible / whole)
+        return self.cloud.above(planes)
 
     def wrong(self, planes: Planes, margin: float) -> Array:
         """Return the fraction whose label is not whether they are above each plane."""

@@ -53,6 +53,7 @@ Shape: TypeAlias = Projections | Leaves | Sketches
 """What was released, by the method that it was found with."""
 
 _SPELLED: Final = 4
+_SEARCHED: Final = 10_000  # rows among which the best halfspace is sought
 _MEGABYTE: Final = 1e6
 
 NEEDED: Final = 0.1
@@ -275,8 +276,10 @@ class HalfspaceOracle(SyntheticRows[N]):
         """
         self._check_labelled()
         if self._best is None:
-            shape, cloud = self._shape, self._shape.cloud
-            normal, offset = best_plane(cloud.places, cloud.labelled)
+            shape = self._shape
+            codes, labels = shape.rows(min(shape.points, _SEARCHED))
+            places = shape.ball.places(codes)
+            normal, offset = best_plane(places, np.asarray(labels, dtype=np.bool_))
             weights, own = shape.ball.own(normal, offset)
             planes = shape.ball.planes(normal, offset, scaled=True)
             error = self._mistakes(
@@ -477,12 +480,9 @@ class HalfspaceOracle(SyntheticRows[N]):
 
     def columns_of(self, number: int) -> list[pl.Series]:
         """Return so many of the synthetic rows, taken evenly."""
-        shape = self._shape
-        codes = shape.codes
-        places = ((np.arange(number) + 0.5) * (len(codes) / number)).astype(np.intp)
-        found = shape.ball.columns(codes[places])
+        codes, labels = self._shape.rows(number)
+        found = self._shape.ball.columns(codes)
         if self._label is not None:
-            labels = shape.cloud.labelled[places]
             found.append(pl.Series(self._label.name, labels))
         return found
 

@@ -139,9 +139,18 @@ class Projections:
 
     # Answers
 
+    def rows(self, number: int) -> tuple[Array, Array | None]:
+        """Return so many synthetic rows: points of the grids, and their labels.
+
+        They are taken evenly from those that were fitted.
+        """
+        places = ((np.arange(number) + 0.5) * (POINTS / max(number, 1))).astype(np.intp)
+        labels = self.cloud.labels
+        return self._codes[places], None if labels is None else labels[places]
+
     @cached_property
-    def codes(self) -> Array:
-        """Synthetic rows as points of the grids: those of the first label first."""
+    def _codes(self) -> Array:
+        """Fitted rows as points of the grids: those of the first label first."""
         stddev = math.sqrt(self.noise.variance) * float(self.unit)
         edges = np.linspace(-1, 1, self.counts.shape[2] + 1)
         found: list[Array] = []
@@ -156,7 +165,7 @@ class Projections:
         labels = None
         if len(self.labels) == _LABELLED:
             labels = np.repeat([False, True], self._sizes)
-        return Cloud(places=self.ball.places(self.codes), labels=labels)
+        return Cloud(places=self.ball.places(self._codes), labels=labels)
 
     @cached_property
     def _sizes(self) -> list[int]:

@@ -70,12 +70,10 @@ class Sketches:
             msg = "counts are numbers of rows"
             raise ValueError(msg)
 
-    @property
-    def codes(self) -> NoReturn:
-        """Not there: the scheme makes no rows."""
+    def rows(self, number: int) -> NoReturn:
+        """Refuse: the scheme makes no rows."""
+        del number
         raise _no_rows()
-
-    cloud = codes
 
     points: ClassVar[int] = 0
     """How many synthetic rows there are."""
