@@ -274,6 +274,9 @@ def measured(rows: int, columns: int, method: str, repeat: int) -> dict[str, Any
     """Return medians of a process of its own."""
     job = json.dumps([rows, columns, method, repeat])
     found = subprocess.run(  # noqa: S603 - our own code
-        [sys.executable, "-c", TIME, job], check=True, capture_output=True, text=True
+        [sys.executable, "-c", TIME, job],
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     return json.loads(found.stdout)
