@@ -55,12 +55,12 @@ class HalfspaceMethods(Runner[N]):
             Clipping bounds ``(low, high)`` by column, in its unit. Public. Default:
             those the frame carries.
         method : {"auto", "sliced", "net", "kd", "jl_net"}, optional
-            ``"sliced"`` counts rows in bins along public directions, the axes and
-            random ones, and fits synthetic rows to these counts. ``"net"`` takes
-            directions so close together that every answer is proved, for two or three
-            columns. ``"kd"`` counts boxes, as fine as the rows are dense. ``"jl_net"``
-            is the scheme of Blum, Ligett and Roth, to compare with. Default: a net for
-            two columns, else sliced.
+            ``"kd"`` counts boxes, as fine as the rows are dense. ``"sliced"`` counts
+            rows in bins along public directions, the axes and random ones, and fits
+            synthetic rows to these counts. ``"net"`` takes directions so close together
+            that every answer is proved beforehand, for two or three columns.
+            ``"jl_net"`` is the scheme of Blum, Ligett and Roth, to compare with.
+            Default: boxes up to three columns, else sliced.
         rows : int, optional
             Public guess of the number of rows: warns, before anything is spent, where
             they are too few.
@@ -126,7 +126,7 @@ class HalfspaceMethods(Runner[N]):
         >>> answer = oracle.query({"age": 1}, offset=40)
         >>> abs(answer.value - 0.5) < 0.05
         True
-        >>> answer.cost
+        >>> print(answer.cost)
         ε=0
         """
         plan = partial(

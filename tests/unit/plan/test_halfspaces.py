@@ -19,9 +19,9 @@ from dpframe.testing import recording
 
 ORACLE = "halfspace_oracle"
 NETS: list[dict[str, Any]] = [
-    {"columns": 2, "margin": 0.3},
+    {"columns": 2, "margin": 0.3, "method": "net"},
     {"columns": 2, "margin": 0.07, "method": "net"},
-    {"columns": 2, "margin": 0.5, "label": True},
+    {"columns": 2, "margin": 0.5, "method": "net", "label": True},
     {"columns": 3, "margin": 0.5, "method": "net"},
 ]
 LOSSES: list[dict[str, Any]] = [{"epsilon": 1}, {"epsilon": 0.25}, {"rho": 0.1}]
@@ -93,6 +93,7 @@ def test_rows_error_and_loss_are_inverse_to_each_other(shape: dict[str, Any]) ->
 def test_more_is_needed_for_less_error_less_loss_and_less_margin() -> None:
     base: dict[str, Any] = {
         "columns": 2,
+        "method": "net",
         "margin": 0.3,
         "alpha": 0.1,
         "epsilon": 1,
@@ -114,13 +115,13 @@ def test_more_is_needed_for_less_error_less_loss_and_less_margin() -> None:
         found = [rows(**{word: value}) for value in values]
         assert found == sorted(found)
         assert len(set(found)) == len(found)
-    assert rows(columns=3, method="net") > rows()
+    assert rows(columns=3) > rows()
 
 
 def test_the_noise_of_all_sums_at_once_is_within_what_is_planned() -> None:
     # Drawn here, and added up from either side: the largest of all sums, and of the
     # mean of what all directions count.
-    oracle = released({"columns": 2, "margin": 0.2}, 50, epsilon=1)
+    oracle = released({"columns": 2, "margin": 0.2, "method": "net"}, 50, epsilon=1)
     _, size, bins = oracle.shape.counts.shape
     draw = np.random.default_rng(7)
     ratio = math.exp(-1 / size)  # of discrete Laplace noise of scale K / epsilon
@@ -134,12 +135,20 @@ def test_the_noise_of_all_sums_at_once_is_within_what_is_planned() -> None:
         largest[i] = max(np.abs(ends).max(), np.abs(other).max()) + total
     for confidence in (0.5, 0.95, 0.99):
         planned = rows_needed(
-            ORACLE, columns=2, margin=0.2, alpha=0.01, epsilon=1, confidence=confidence
+            ORACLE,
+            columns=2,
+            margin=0.2,
+            method="net",
+            alpha=0.01,
+            epsilon=1,
+            confidence=confidence,
         )
         missed = (largest > planned.rows * 0.01).mean()
         assert missed <= 1 - confidence
     tight = np.quantile(largest, 0.95)
-    planned = rows_needed(ORACLE, columns=2, margin=0.2, alpha=0.01, epsilon=1)
+    planned = rows_needed(
+        ORACLE, columns=2, margin=0.2, method="net", alpha=0.01, epsilon=1
+    )
     assert planned.rows * 0.01 < 1.6 * tight
 
 
@@ -286,7 +295,14 @@ def test_a_wrong_word_is_named(shape: dict[str, Any], error: Any, words: str) ->
 
 def test_a_plan_says_what_is_assumed() -> None:
     plan = rows_needed(
-        ORACLE, columns=2, margin=0.5, label=True, alpha=0.1, epsilon=1, max_rows=2
+        ORACLE,
+        columns=2,
+        margin=0.5,
+        method="net",
+        label=True,
+        alpha=0.1,
+        epsilon=1,
+        max_rows=2,
     )
     first, *assumed = repr(plan).splitlines()
     assert first == (
