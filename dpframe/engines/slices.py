@@ -5,9 +5,7 @@ so the matrix product of a block of rows cannot move one of them. Nor can it if 
 divided by a power of two first: bins are one long then.
 
 Counting takes longer than multiplying. So the bins of a few directions become one
-code, and codes are counted; they are as many as a cache holds. Products come in tiles
-so small that BLAS keeps to one thread: its threads wait for each other in turns, which
-takes longer than the work where other processes want the processors too.
+code, and codes are counted; they are as many as a cache holds.
 """
 
 from __future__ import annotations
@@ -16,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from dpframe.products import product
 from dpframe.tally import COARSE
 
 if TYPE_CHECKING:
@@ -29,7 +28,6 @@ _BLOCK: Final = 1 << 18
 """Products that are held at once."""
 
 _ROWS: Final = 1 << 13  # in a block
-_TILE: Final = 1 << 18  # multiplications of a tile
 _CODES: Final = 1 << 13  # of directions that are counted together
 
 
@@ -92,7 +90,7 @@ class Binned:
         bins, together, rows = self._slices.bins, self._together, y.shape[1]
         step = together * max(1, _BLOCK // (rows * together))
         for start in range(0, len(self._planes), step):
-            places = _products(self._planes[start : start + step], y)
+            places = product(self._planes[start : start + step], y)
             np.clip(places, 0, bins - 1, out=places)
             cells = places.astype(np.int32).reshape(-1, together, rows)
             joint = cells[:, 0]
@@ -112,25 +110,6 @@ def _together(bins: int, labels: int) -> int:
     while labels * bins ** (found + 1) <= _CODES:
         found += 1
     return found
-
-
-def _products(planes: Array, y: Array) -> Array:
-    """Return the matrix product, tile by tile."""
-    rows = y.shape[1]
-    found = np.empty((len(planes), rows))
-    wide = max(1, _TILE // planes.size)
-    whole = rows - rows % wide
-    if whole:
-        tiles = _tiled(y[:, :whole], wide)
-        np.matmul(planes, tiles, out=_tiled(found[:, :whole], wide))
-    if whole < rows:
-        np.matmul(planes, y[:, whole:], out=found[:, whole:])
-    return found
-
-
-def _tiled(matrix: Array, wide: int) -> Array:
-    """Return a view of a matrix as a stack of narrow ones."""
-    return matrix.reshape(len(matrix), -1, wide).transpose(1, 0, 2)
 
 
 def _lift(y: Array) -> Array:

@@ -25,6 +25,7 @@ from typing import Any, Final
 import numpy as np
 from tqdm import tqdm
 
+from dpframe.products import product
 from dpframe.repeatable import Repeatable
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -39,7 +40,6 @@ _STEP_AND_MOMENTUM: Final = 1.2
 _RIDGE: Final = 0.1
 _LEAST_VARIANCE: Final = 1e-5
 _FINER: Final = 4  # parts of a bin
-_SMALL: Final = 1 << 17  # multiplications in a product that no library gives to threads
 
 
 def fitted_points(directions: Array, below: Array, edges: Array, *, size: int) -> Array:
@@ -85,14 +85,14 @@ def fitted_points(directions: Array, below: Array, edges: Array, *, size: int) -
     bar = tqdm(batches, desc="Fitting points", unit="round", delay=2, leave=False)
     for done, batch in enumerate(bar):
         some = units[batch]
-        places = _product(some, points)
+        places = product(some, points)
         order = np.argsort(places, axis=1)
         moves = np.empty_like(places)
         np.put_along_axis(moves, order, aims[batch], axis=1)
         moves -= places
         step = first * (1 - done / rounds) * dimension / len(batch)
         pace *= np.float32(momentum)
-        pace += _product(np.float32(step) * some.T, moves)
+        pace += product(np.float32(step) * some.T, moves)
         points += pace
         np.clip(points, -side, side, out=points)
     return np.clip(points.T.astype(np.float64, order="C"), -side, side)
@@ -119,21 +119,6 @@ def _finer(lines: Array) -> Array:
     # Rounding may make it fall by a last digit.
     found = np.concatenate([found, lines[:, -1:]], axis=1)
     return np.minimum(np.maximum.accumulate(found, axis=1), lines[:, -1:])
-
-
-def _product(left: Array, right: Array) -> Array:
-    """Return the matrix product, from small ones.
-
-    Threads for a product of this size cost more than they save, and on a busy machine
-    wait for one another many times as long.
-    """
-    size = right.shape[1]
-    found = np.empty((len(left), size), dtype=right.dtype)
-    width = max(1, _SMALL // left.size)
-    for start in range(0, size, width):
-        part = slice(start, start + width)
-        np.matmul(left, right[:, part], out=found[:, part])
-    return found
 
 
 def _batches(count: int, rounds: int, source: Repeatable) -> list[Array]:
