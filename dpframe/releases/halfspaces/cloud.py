@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from dpframe.products import product
 from dpframe.releases.halfspaces.ball import TIE
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class Cloud:
         step = max(1, _BLOCK // max(places.shape[1], 1))
         for start in range(0, len(planes), step):
             part = slice(start, start + step)
-            met = normals[part] @ places >= least[part]
+            met = product(normals[part], places) >= least[part]
             if weights is None:
                 found[part] = np.count_nonzero(met, axis=1)
             else:
