@@ -45,7 +45,7 @@ def test_every_python_block_prints_what_stands_below_it(
             assert below == "text"
             assert difference(output(code, names), shown) is None
             compared += 1
-    assert compared == 8
+    assert compared == 9
 
 
 def test_twelve_lines_lead_from_import_to_result() -> None:
