@@ -39,14 +39,20 @@ N = TypeVar("N")
 
 _MACHINERY: Final = frozenset(
     [
+        "columns_of",
+        "counted",
         "display_name",
         "figures",
+        "free",
         "handed_out",
         "headline",
         "html_lines",
         "interval_columns",
         "lines",
+        "measured_on",
         "native_table",
+        "no_error",
+        "plane",
         "polars_table",
         "saved_parts",
         "suffix",

@@ -151,6 +151,8 @@ class SyntheticRows(Release[N]):
         return namespace.largest_error(self, queries, **loss)
 
     def _all_rows(self) -> tuple[pl.DataFrame, N]:
+        if not self.row_count:
+            return self._polars, self._native
         if self._rows is None:
             self._rows = self._made(self.row_count)
         return self._rows

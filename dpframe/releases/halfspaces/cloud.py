@@ -18,6 +18,9 @@ Array = np.ndarray[Any, np.dtype[Any]]
 _BLOCK: Final = 1 << 17
 """Places that are held at once: so few stay near the processor."""
 
+_DIGITS: Final = 12
+"""Of a sum of weights; those after them depend on the order of the sum."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Cloud:
@@ -39,14 +42,14 @@ class Cloud:
 
     def above(self, planes: Planes) -> Array:
         """Return which fraction of the rows is above each plane."""
-        return self._weighed(planes, slice(None)) / self._whole
+        return self._fraction(self._weighed(planes, slice(None)))
 
     def wrong(self, planes: Planes) -> Array:
         """Return the fraction whose label is not whether they are above each plane."""
         labels = self.labelled
         false, true = self._weighed(planes, ~labels), self._weighed(planes, labels)
         positive = labels if self.weights is None else self.weights[labels]
-        return (false + float(positive.sum()) - true) / self._whole
+        return self._fraction(false + float(positive.sum()) - true)
 
     @property
     def labelled(self) -> Array:
@@ -56,12 +59,12 @@ class Cloud:
             raise ValueError(msg)
         return self.labels
 
-    @property
-    def _whole(self) -> float:
-        """What all rows weigh; 1 if there are none."""
+    def _fraction(self, weighed: Array) -> Array:
+        """Return weights as fractions of all, of which all together are exactly 1."""
         if self.weights is None:
-            return float(max(len(self.places), 1))
-        return float(self.weights.sum()) or 1.0
+            return weighed / max(len(self.places), 1)
+        whole = float(self.weights.sum()) or 1.0
+        return np.round(weighed / whole, _DIGITS)
 
     def _weighed(self, planes: Planes, some: Any) -> Array:
         """Return what some of the rows weigh above each plane.

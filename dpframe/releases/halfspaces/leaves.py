@@ -59,6 +59,11 @@ class Leaves:
             raise ValueError(msg)
 
     @property
+    def is_labelled(self) -> bool:
+        """Whether rows are told apart by a label."""
+        return self._labelled == 1
+
+    @property
     def _labelled(self) -> int:
         return len(self.boxes.grids) - self.ball.dimension
 

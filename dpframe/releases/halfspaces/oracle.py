@@ -35,6 +35,7 @@ from dpframe.releases.plot import plot_halfspaces
 from dpframe.releases.scalar import ScalarRelease
 from dpframe.releases.synthetic_rows import NoRowErrorError, SyntheticRows
 from dpframe.table import Table, cell_text, enumeration
+from dpframe.values import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,6 +52,13 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 Shape: TypeAlias = Projections | Leaves | Sketches
 """What was released, by the method that it was found with."""
+
+_SHAPES: Final[Mapping[str, type[Shape]]] = {
+    "net": Projections,
+    "sliced": Projections,
+    "kd": Leaves,
+    "jl_net": Sketches,
+}
 
 _SPELLED: Final = 4
 _SEARCHED: Final = 10_000  # rows among which the best halfspace is sought
@@ -114,6 +122,11 @@ class HalfspaceOracle(SyntheticRows[N]):
         host: Host[N],
     ) -> None:
         columns = [grid.column for grid in shape.ball.grids]
+        labelled = label is not None and label.kind is Kind.BOOLEAN
+        fits = type(shape) is _SHAPES[method] and shape.is_labelled == labelled
+        if not (fits and 0 < margin < 1):  # a file may have been edited
+            msg = "figures, a label and a margin are those of the method"
+            raise ValueError(msg)
         names = enumeration([column.name for column in columns])
         super().__init__(
             columns=columns if label is None else [*columns, label],
@@ -566,7 +579,7 @@ class HalfspaceOracle(SyntheticRows[N]):
                 strict=True,
             )
         ]
-        ends = np.array(found)
+        ends = np.array(found).reshape(-1, 2)
         return ends[:, 0], ends[:, 1]
 
 

@@ -94,6 +94,11 @@ class Projections:
         """The labels that rows are told apart by."""
         return range(min(len(self.counts), _LABELLED))
 
+    @property
+    def is_labelled(self) -> bool:
+        """Whether rows are told apart by a label."""
+        return len(self.labels) == _LABELLED
+
     @cached_property
     def units(self) -> Array:
         """The directions as unit vectors."""
@@ -163,7 +168,7 @@ class Projections:
     def cloud(self) -> Cloud:
         """The synthetic rows, in the unit ball."""
         labels = None
-        if len(self.labels) == _LABELLED:
+        if self.is_labelled:
             labels = np.repeat([False, True], self._sizes)
         return Cloud(places=self.ball.places(self._codes), labels=labels)
 
@@ -376,4 +381,6 @@ def _normed(rows: Array, whole: float) -> Array:
     """Return rows as fractions of all of them."""
     if not whole > 0:
         return np.broadcast_to(np.linspace(0, 1, rows.shape[1]), rows.shape)
-    return np.minimum(rows / whole, 1.0)
+    found = np.minimum(rows / whole, 1.0)
+    found[:, -1] = 1.0  # beyond all bins are no rows, whatever a direction has counted
+    return found

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, np.dtype[Any]]
 
 _SIDES: Final = 2
+_CLOSE: Final = 1e-12
+"""Planes that are as near but for this are equally near, and the first is taken."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,6 +80,9 @@ class Sketches:
     points: ClassVar[int] = 0
     """How many synthetic rows there are."""
 
+    is_labelled: ClassVar[bool] = False
+    """Whether rows are told apart by a label."""
+
     choices: ClassVar[float] = 0.0
     """There is nothing that `evidence` may be about."""
 
@@ -119,7 +124,7 @@ class Sketches:
         found: list[Array] = []
         for projection, counts in zip(self.projections, self.counts, strict=True):
             near = lifted @ projection.T @ self.canonical.T
-            place = np.abs(near).argmax(axis=1)
+            place = np.rint(np.abs(near) / _CLOSE).argmax(axis=1)
             side = np.take_along_axis(near, place[:, None], axis=1)[:, 0] >= 0
             found.append(counts[place, side.astype(np.intp)])
         rows = max(self.total.rows, 1.0)
