@@ -117,7 +117,7 @@ LOSSES: Final[dict[str, Call]] = {
         ["age", "days"], margin=0.5, label="female", method="sliced", **loss
     ),
     "halfspaces of a net": lambda dp, **loss: dp.halfspace_oracle(
-        ["age", "days"], margin=0.5, **loss
+        ["age", "days"], margin=0.5, method="net", **loss
     ),
     "halfspaces of boxes": lambda dp, **loss: dp.halfspace_oracle(
         ["age", "days"], margin=0.5, label="female", method="kd", **loss

@@ -252,14 +252,18 @@ KINDS = [
     ),
     Kind(
         name="halfspaces",  # 4 directions, and both rows in one bin along each
-        ask=lambda dp: dp.halfspace_oracle(["x", "y"], margin=0.9, epsilon=1),
+        ask=lambda dp: dp.halfspace_oracle(
+            ["x", "y"], margin=0.9, method="net", epsilon=1
+        ),
         rows=HIGH,
         scales=(4 * 2 * FULL,),
         squares=(4 * (2 * FULL) ** 2,),
     ),
     Kind(
         name="halfspaces without unit",
-        ask=lambda dp: dp.halfspace_oracle(["x", "y"], margin=0.9, epsilon=1),
+        ask=lambda dp: dp.halfspace_oracle(
+            ["x", "y"], margin=0.9, method="net", epsilon=1
+        ),
         rows=LOW,
         scales=(4,),
         squares=(4,),
