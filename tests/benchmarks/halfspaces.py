@@ -4,10 +4,11 @@ An error is printed as margin error / plain error. The margin error is the large
 the planes, of how far the answer is above the share of rows above the plane moved down
 by the margin, or below the share above the plane moved up. The plain error is the mean
 distance to the share itself. Both are means over the runs, and "worst run" holds the
-largest of each, of "auto". "worst of shapes" is the largest of the simulated data.
+largest of each, of "auto". "worst of these" is the largest of the simulated data.
 
-"one by one" is as many Laplace answers that share the same epsilon, cut to [0, 1];
-"expected" is the mean distance of uncut ones, planes / (rows * epsilon).
+"singly" is as many Laplace answers that share the same epsilon, cut to [0, 1];
+the plain error of "auto" also stands as a ratio to the mean distance of uncut ones,
+planes / (rows * epsilon), of so many planes that are asked.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def run(runs: int = 5) -> Rows:
         )
         found = {case.name: errors(case, runs) for case in cases}
         for margin in MARGINS:
-            setting = {"columns": columns, "rows": count, "margin": margin}
+            setting = {"d": columns, "rows": count, "margin": margin}
             each = {name: by_margin[margin] for name, by_margin in found.items()}
             table += [
                 {**setting, "data": name, **shown(one)} for name, one in each.items()
@@ -78,7 +79,7 @@ def run(runs: int = 5) -> Rows:
     for case in real():
         count, columns = case.y.shape
         for margin, one in errors(case, runs).items():
-            setting = {"columns": columns, "rows": count, "margin": margin}
+            setting = {"d": columns, "rows": count, "margin": margin}
             table.append({**setting, "data": case.name, **shown(one)})
     return table
 
@@ -133,7 +134,7 @@ def by_way(
         found[method] = [one(method) for _ in range(runs if method != auto else 0)]
     scale = len(exact) / (EPSILON * rows)
     random = np.random.default_rng()
-    found["one by one"] = [
+    found["singly"] = [
         pair(np.clip(exact + random.laplace(0, scale, len(exact)), 0, 1))
         for _ in range(runs)
     ]
@@ -148,7 +149,7 @@ def shown(found: Found) -> dict[str, object]:
         "auto is": auto.removeprefix("auto: "),
         "auto": ways[auto],
         "worst run": text(np.max(found[auto], axis=0)),
-        **{way: ways.get(way, "") for way in (*METHODS, "one by one")},
+        **{way: ways.get(way, "") for way in (*METHODS, "singly")},
         auto.removeprefix("auto: "): "as auto",
         **NO_BAR,
     }
@@ -172,12 +173,12 @@ def summary(setting: dict[str, Any], found: dict[str, Found]) -> Rows:
     auto = ways[0]
     row = {
         **setting,
-        "data": "worst of shapes",
+        "data": "worst of these",
         **shown({w: [m] for w, m in means.items()}),
     }
     table = [{**row, "worst run": text(tops[auto])}]
     rows = setting["rows"]
-    size = setting["columns"], rows
+    size = setting["d"], rows
     blank = {**dict.fromkeys(row, ""), **setting}
     if setting["margin"] == MARGINS[0] and size in BARS:
         names = ("margin error", "plain error")
@@ -187,7 +188,7 @@ def summary(setting: dict[str, Any], found: dict[str, Found]) -> Rows:
             table.append({**blank, "data": what, "ratio": ratio, "bar": SLACK})
     for count in (PLANES, *([MORE[size]] if size in MORE else [])):
         expected = count / (rows * EPSILON)
-        what = f"  plain error / {expected:.3g}, expected of {count:,} one by one"
+        what = f"  plain error / {expected:.3g}, {count:,} asked"
         ratio = means[auto][1] / expected
         table.append({**blank, "data": what, "ratio": ratio, "bar": None})
     return table
