@@ -312,7 +312,7 @@ def test_one_release_is_paid_for_and_the_oracle_pays_nothing() -> None:
     assert found.cost.epsilon == Fraction(1, 4)
     *_, event = accountant.events.to_dicts()
     assert event["mechanism"] == "largest_error"
-    assert event["parameters"] == "release=net, queries=6"
+    assert event["parameters"] == "release=kd, queries=6"
     assert found.value >= 0
     assert found.accuracy(0.95) == 12  # as of a count
     assert not found.low_count
