@@ -46,6 +46,9 @@ RELEASES: dict[str, Callable[[Any], Any]] = {
     "group_by": lambda dp: dp.group_by("g", keys=["a", "b"]).sum("x", epsilon=1),
     "units": lambda dp: dp.group_by("g", keys=["a", "b"]).count(of="units", epsilon=1),
     "mean_cov": lambda dp: dp.mean_cov(["x", "n"], epsilon=1),
+    "halfspace_oracle": lambda dp: dp.halfspace_oracle(
+        ["x", "n"], margin=0.5, method="sliced", epsilon=1
+    ),
 }
 
 HOSTS: dict[str, Callable[[], Any]] = {

@@ -20,13 +20,16 @@ References
 from __future__ import annotations
 
 import math
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 from tqdm import tqdm
 
 from dpframe.products import product
 from dpframe.repeatable import Repeatable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -40,6 +43,12 @@ _STEP_AND_MOMENTUM: Final = 1.2
 _RIDGE: Final = 0.1
 _LEAST_VARIANCE: Final = 1e-5
 _FINER: Final = 4  # parts of a bin
+
+
+class _Bar(tqdm):  # pyright: ignore[reportMissingTypeArgument] - no generic when run
+    """A bar without the thread that others leave behind in the process."""
+
+    monitor_interval = 0
 
 
 def fitted_points(directions: Array, below: Array, edges: Array, *, size: int) -> Array:
@@ -82,7 +91,8 @@ def fitted_points(directions: Array, below: Array, edges: Array, *, size: int) -
     first = _STEP_AND_MOMENTUM - momentum
     batches = _batches(count, rounds, source)
     # A bar that shows up after two seconds: it tells of rounds, which are public.
-    bar = tqdm(batches, desc="Fitting points", unit="round", delay=2, leave=False)
+    shown = _Bar(batches, desc="Fitting points", unit="round", delay=2, leave=False)
+    bar = cast("Iterable[Array]", shown)
     for done, batch in enumerate(bar):
         some = units[batch]
         places = product(some, points)
