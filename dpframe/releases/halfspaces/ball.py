@@ -36,6 +36,9 @@ Array = np.ndarray[Any, np.dtype[Any]]
 TIE: Final = 2.0**-20
 """Rows this close below a plane lie on it: they were rounded by up to half of that."""
 
+_CLOSE: Final = 1e-12
+"""Cosines that differ by less are the same, but for rounding."""
+
 _FAR: Final = 2.0**24
 """Places of rows, in halves of their bounds, beyond which floats are too coarse."""
 
@@ -289,6 +292,14 @@ class UnitBall:
                 msg = f"There is no column {name!r} in this release."
                 hint = f"it has {enumeration(self.names)}."
                 raise ColumnNotFoundError(msg, column=str(name), hint=hint)
+
+
+def nearest(cosines: Array) -> Array:
+    """Return the place of the longest cosine in each row: of equal ones, the first.
+
+    So that a plane between two directions has one answer, alone or among others.
+    """
+    return np.rint(np.abs(cosines) / _CLOSE).argmax(axis=1)
 
 
 def _held(limits: tuple[Fraction, Fraction], dtype: type[pl.DataType]) -> list[float]:

@@ -64,7 +64,7 @@ class Cloud:
         if self.weights is None:
             return weighed / max(len(self.places), 1)
         whole = float(self.weights.sum()) or 1.0
-        return np.round(weighed / whole, _DIGITS)
+        return np.round(weighed / whole, _DIGITS) + 0.0  # no negative zero
 
     def _weighed(self, planes: Planes, some: Any) -> Array:
         """Return what some of the rows weigh above each plane.

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from dpframe.releases.halfspaces.ball import TIE
+from dpframe.releases.halfspaces.ball import TIE, nearest
 from dpframe.releases.halfspaces.cloud import Cloud
 from dpframe.releases.halfspaces.denoise import denoised
 from dpframe.releases.halfspaces.evidence import Evidence, Total
@@ -264,7 +264,7 @@ class Projections:
     def _nearest(self, planes: Planes, margin: float) -> _Nearest:
         """Return the nearest direction of each plane, and which of its bins decide."""
         cosines = planes.normals @ self.units.T
-        place = np.abs(cosines).argmax(axis=1)
+        place = nearest(cosines)
         cosine = np.take_along_axis(cosines, place[:, None], axis=1)[:, 0]
         rest = planes.normals - cosine[:, None] * self.units[place]
         long = np.sqrt((rest * rest).sum(axis=1))

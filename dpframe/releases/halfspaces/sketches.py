@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 import numpy as np
 
 from dpframe.errors import ParameterError
+from dpframe.releases.halfspaces.ball import nearest
 from dpframe.releases.halfspaces.evidence import Evidence, Total
 
 if TYPE_CHECKING:
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, np.dtype[Any]]
 
 _SIDES: Final = 2
-_CLOSE: Final = 1e-12
-"""Planes that are as near but for this are equally near, and the first is taken."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,7 +123,7 @@ class Sketches:
         found: list[Array] = []
         for projection, counts in zip(self.projections, self.counts, strict=True):
             near = lifted @ projection.T @ self.canonical.T
-            place = np.rint(np.abs(near) / _CLOSE).argmax(axis=1)
+            place = nearest(near)
             side = np.take_along_axis(near, place[:, None], axis=1)[:, 0] >= 0
             found.append(counts[place, side.astype(np.intp)])
         rows = max(self.total.rows, 1.0)

@@ -7,7 +7,7 @@ import math
 import pickle
 from decimal import Decimal
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -165,6 +165,27 @@ def test_many_questions_are_answered_as_each_is_alone(
         assert_frame_equal(again.to_polars(), plain.to_polars(), abs_tol=2 * ONE)
     none = release.query_many(w[:0], confidence=0.5)
     assert (len(none), none.columns) == (0, table.columns)
+
+
+@pytest.mark.parametrize("method", ["net", "sliced", "jl_net"])
+def test_a_plane_midway_between_directions_has_one_answer(
+    made: dict[str, Any], method: str
+) -> None:
+    release = made[method]
+    size = width(release)
+    w = np.array([w for w in product((-1, 0, 1), repeat=size) if any(w)], dtype=float)
+    if method != "jl_net":
+        units = release.shape.units[:40]
+        cosines = np.abs(units @ units.T) - 2 * np.eye(len(units))
+        beside = units[cosines.argmax(axis=1)]
+        w = np.concatenate([w, units + beside, units - beside])
+        w = w[np.abs(w).max(axis=1) > 1e-9]
+    table = release.query_many(w, 0.05, scaled=True, confidence=0.9).to_polars()
+    for place, row in enumerate(table.to_dicts()):
+        answer = release.query(w[place], 0.05, scaled=True)
+        assert answer.value == pytest.approx(row["fraction"], abs=ONE)
+        ends = (row["lower"], row["upper"])
+        assert tuple(answer.interval(0.9)) == pytest.approx(ends, abs=1e-9)
 
 
 @every_fit
