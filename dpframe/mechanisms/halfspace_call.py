@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from dpframe.mechanisms.inputs import Clipped
     from dpframe.privacy.loss import Loss
     from dpframe.query import Following, Measured, Part, Search
-    from dpframe.releases.halfspaces.oracle import Shape
+    from dpframe.releases.halfspaces.answers import Shape
     from dpframe.tally import Contribution, Quantity
     from dpframe.values import ColumnType
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dpframe.errors import ParameterError
 from dpframe.query import Measured
 from dpframe.releases.exact_json import from_json
-from dpframe.releases.halfspaces.answers import HalfspaceAnswer
+from dpframe.releases.halfspaces.answer import HalfspaceAnswer
 from dpframe.releases.halfspaces.oracle import HalfspaceOracle
 from dpframe.releases.keys import KeysRelease
 from dpframe.releases.mean_cov import MeanCov

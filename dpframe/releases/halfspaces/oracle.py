@@ -8,7 +8,6 @@ from typing import (
     Any,
     Final,
     NamedTuple,
-    TypeAlias,
     TypeVar,
 )
 
@@ -19,14 +18,9 @@ from dpframe.declare import public_value
 from dpframe.errors import ParameterError, ParameterTypeError
 from dpframe.goal import checked_confidence
 from dpframe.releases.figures import COUNT, PRINTED, GridError
-from dpframe.releases.halfspaces.answers import (
-    HalfspaceAnswer,
-    band_figures,
-    count_figures,
-    fraction_figures,
-)
+from dpframe.releases.halfspaces.answer import HalfspaceAnswer
+from dpframe.releases.halfspaces.answers import Answered, Answers, Shape, question
 from dpframe.releases.halfspaces.best import best_plane
-from dpframe.releases.halfspaces.evidence import bounds
 from dpframe.releases.halfspaces.leaves import Leaves
 from dpframe.releases.halfspaces.projections import Projections
 from dpframe.releases.halfspaces.sketches import Sketches
@@ -50,9 +44,6 @@ if TYPE_CHECKING:
 N = TypeVar("N")
 Array = np.ndarray[Any, np.dtype[Any]]
 
-Shape: TypeAlias = Projections | Leaves | Sketches
-"""What was released, by the method that it was found with."""
-
 _SHAPES: Final[Mapping[str, type[Shape]]] = {
     "net": Projections,
     "sliced": Projections,
@@ -60,7 +51,6 @@ _SHAPES: Final[Mapping[str, type[Shape]]] = {
     "jl_net": Sketches,
 }
 
-_SPELLED: Final = 4
 _SEARCHED: Final = 10_000  # rows among which the best halfspace is sought
 _MEGABYTE: Final = 1e6
 
@@ -179,7 +169,7 @@ class HalfspaceOracle(SyntheticRows[N]):
             If it names another column, or is not made of numbers.
         """
         planes = self.plane(w, offset, scaled=scaled)
-        return self._answer(planes, self._words(w, offset))
+        return self._answered(planes, self._words(w, offset))
 
     def query_many(
         self,
@@ -211,16 +201,7 @@ class HalfspaceOracle(SyntheticRows[N]):
         """
         level = None if confidence is None else checked_confidence(confidence)
         planes = self._shape.ball.planes(W, offsets, scaled=scaled)
-        fraction = self._shape.above(planes, self._margin)
-        columns = {
-            "query": np.arange(len(planes)),
-            "fraction": fraction,
-            "count": self._whole_rows(fraction).astype(np.int64),
-            "margin_band": self._bands(planes),
-        }
-        if level is not None:
-            columns["lower"], columns["upper"] = self._ends_of(planes, level)
-        return Table(pl.DataFrame(columns))
+        return Table(self._answers.table(planes, level))
 
     def margin_band(
         self, w: object, offset: object = 0, *, scaled: bool = False
@@ -236,14 +217,7 @@ class HalfspaceOracle(SyntheticRows[N]):
             In ``[0, 1]``, at a cost of 0.
         """
         planes = self.plane(w, offset, scaled=scaled)
-        sides = (planes.moved(-self._margin), planes.moved(self._margin))
-        wide, narrow = (self._shape.above(side, self._margin) for side in sides)
-        figures = band_figures(
-            (float(wide[0]), float(narrow[0])),
-            (self._shape.evidence(sides[0]), self._shape.evidence(sides[1])),
-            self._shape.total,
-            low_count=self.low_count,
-        )
+        figures = self._answers.band_figures(planes)
         title = f"fraction within {self._margin:g} of {self._words(w, offset)}"
         return ScalarRelease(
             figures=figures, measured=self.free(), host=self._host, title=title
@@ -269,7 +243,7 @@ class HalfspaceOracle(SyntheticRows[N]):
         """
         self._check_labelled()
         planes = self.plane(w, offset, scaled=scaled)
-        return self._mistakes(planes, self._words(w, offset), choices=0.0)
+        return self._mistaken(planes, self._words(w, offset), choices=0.0)
 
     def best_halfspace(self) -> Halfspace:
         """Return a halfspace that classifies as few rows wrongly as can be found.
@@ -295,7 +269,7 @@ class HalfspaceOracle(SyntheticRows[N]):
             normal, offset = best_plane(places, np.asarray(labels, dtype=np.bool_))
             weights, own = shape.ball.own(normal, offset)
             planes = shape.ball.planes(normal, offset, scaled=True)
-            error = self._mistakes(
+            error = self._mistaken(
                 planes, self._words(weights, own), choices=shape.choices
             )
             self._best = Halfspace(w=weights, offset=own, error=error)
@@ -353,7 +327,7 @@ class HalfspaceOracle(SyntheticRows[N]):
 
     def counted(self, planes: Planes) -> Array:
         """Return the rows above planes, whole ones: the `count` of each answer."""
-        return self._whole_rows(self._shape.above(planes, self._margin))
+        return self._answers.counts(self._shape.above(planes, self._margin))
 
     # What it is worth
 
@@ -434,8 +408,7 @@ class HalfspaceOracle(SyntheticRows[N]):
     @property
     def low_count(self) -> bool:
         """Whether the released number of rows is within its own error of 0."""
-        total = self._shape.total
-        return total.rows <= total.error((1 - PRINTED) / 2)
+        return self._answers.low_count
 
     def accuracy(self, confidence: float = 0.95, *, joint: bool = False) -> float:
         """Return `alpha`, in rows.
@@ -507,92 +480,37 @@ class HalfspaceOracle(SyntheticRows[N]):
 
     # Inside
 
-    def _whole_rows(self, fraction: Array) -> Array:
-        """Return fractions of the rows in whole rows, as `count` of an answer does."""
-        return np.minimum(np.rint(fraction * max(self._shape.total.rows, 0.0)), 2.0**62)
+    @property
+    def _answers(self) -> Answers:
+        return Answers(shape=self._shape, margin=self._margin)
 
     def _words(self, w: object, offset: object) -> str:
-        """Return a question in words: ``age - 0.01 spending >= 20``."""
-        ball = self._shape.ball
-        (weights,) = ball.weights(w).tolist()
-        named = zip(ball.names, weights, strict=True)
-        terms = {name: weight for name, weight in named if weight}
-        if len(terms) > _SPELLED:
-            words = f"a weighted sum of {len(terms)} columns"
-        else:
-            words = cell_text(_sum_text(terms))
-        least: Any = public_value(offset)
-        return f"{words} >= {float(np.ravel(least).item()):.6g}"
+        (weights,) = self._shape.ball.weights(w).tolist()
+        return question(self._shape.ball.names, weights, public_value(offset))
 
     def _check_labelled(self) -> None:
         if self._label is None:
             msg = "This release has no label, so no row can be classified wrongly."
             raise ParameterError(msg, hint="release it with label=, a Boolean column.")
 
-    def _bands(self, planes: Planes) -> Array:
-        wide = self._shape.above(planes.moved(-self._margin), self._margin)
-        narrow = self._shape.above(planes.moved(self._margin), self._margin)
-        return np.maximum(wide - narrow, 0.0)
+    def _answered(self, planes: Planes, words: str) -> HalfspaceAnswer[N]:
+        return self._answer(self._answers.answered(planes), words)
 
-    def _answer(self, planes: Planes, words: str) -> HalfspaceAnswer[N]:
-        value = float(self._shape.above(planes, self._margin)[0])
-        evidence = self._shape.evidence(planes)
-        return self._answered(planes, value, evidence, words, choices=0.0)
-
-    def _mistakes(
+    def _mistaken(
         self, planes: Planes, words: str, *, choices: float
     ) -> HalfspaceAnswer[N]:
-        value = float(self._shape.wrong(planes, self._margin)[0])
-        evidence = self._shape.evidence(planes, wrong=True)
-        title = f"misclassified by {words}"
-        return self._answered(planes, value, evidence, title, choices=choices)
+        found = self._answers.mistaken(planes, choices=choices)
+        return self._answer(found, f"misclassified by {words}")
 
-    def _answered(
-        self, planes: Planes, value: float, evidence: Any, words: str, *, choices: float
-    ) -> HalfspaceAnswer[N]:
-        total = self._shape.total
+    def _answer(self, found: Answered, title: str) -> HalfspaceAnswer[N]:
         return HalfspaceAnswer(
-            figures=fraction_figures(
-                value, evidence, total, choices=choices, low_count=self.low_count
-            ),
-            counted=count_figures(value, evidence, total, choices=choices),
-            band=float(self._bands(planes)[0]),
+            figures=found.fraction,
+            counted=found.count,
+            band=found.band,
             measured=self.free(),
             host=self._host,
-            title=words,
+            title=title,
         )
-
-    def _ends_of(self, planes: Planes, confidence: float) -> tuple[Array, Array]:
-        """Return the ends of the interval of each fraction."""
-        if self.low_count:
-            return np.zeros(len(planes)), np.ones(len(planes))
-        known, total = self._shape.evidence(planes), self._shape.total
-        found = [
-            bounds(total, rows, noises, chance=1 - confidence, fraction=True)
-            for rows, noises in zip(
-                zip(known.sure.tolist(), known.possible.tolist(), strict=True),
-                zip(
-                    known.sure_noises.tolist(),
-                    known.possible_noises.tolist(),
-                    strict=True,
-                ),
-                strict=True,
-            )
-        ]
-        ends = np.array(found).reshape(-1, 2)
-        return ends[:, 0], ends[:, 1]
-
-
-def _sum_text(terms: Mapping[str, float]) -> str:
-    """Return a weighted sum in words."""
-    words = ""
-    for name, weight in terms.items():
-        size = "" if abs(weight) == 1 else f"{abs(weight):.4g} "
-        if words:
-            words += f" {'-' if weight < 0 else '+'} {size}{name}"
-        else:
-            words = f"{'-' if weight < 0 else ''}{size}{name}"
-    return words
 
 
 def _size_text(size: int) -> str:

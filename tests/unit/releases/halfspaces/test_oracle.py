@@ -21,7 +21,7 @@ import dpframe
 from dpframe.dialects.polars.private import PrivatePolars
 from dpframe.errors import ColumnNotFoundError, ParameterError, ParameterTypeError
 from dpframe.releases.halfspaces import projections
-from dpframe.releases.halfspaces.answers import HalfspaceAnswer
+from dpframe.releases.halfspaces.answer import HalfspaceAnswer
 from dpframe.releases.halfspaces.ball import TIE
 from dpframe.releases.load import load
 from dpframe.releases.scalar import ScalarRelease
