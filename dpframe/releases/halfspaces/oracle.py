@@ -268,7 +268,7 @@ class HalfspaceOracle(SyntheticRows[N]):
             places = shape.ball.places(codes)
             normal, offset = best_plane(places, np.asarray(labels, dtype=np.bool_))
             weights, own = shape.ball.own(normal, offset)
-            planes = shape.ball.planes(normal, offset, scaled=True)
+            planes = self.plane(weights, own)  # as rounded as what is handed out
             error = self._mistaken(
                 planes, self._words(weights, own), choices=shape.choices
             )

@@ -431,6 +431,22 @@ def test_the_best_halfspace_has_few_errors_and_is_the_same_again(
     assert chosen.upper >= fixed.upper - 1e-3
 
 
+def test_the_error_of_the_best_halfspace_is_that_of_the_weights_handed_out() -> None:
+    base = 1 << 60  # where floats are 256 apart
+    number = np.arange(4000) % 5
+    data = pl.DataFrame(
+        {"age": base + number, "bmi": np.linspace(10, 50, 4000), "sick": number > 2}
+    )
+    bounds = {"age": (base, base + 4), "bmi": (10, 50)}
+    release = asked(data, ["age", "bmi"], label="sick", method="net", bounds=bounds)
+    best = release.best_halfspace()
+    one, two = (Fraction(best.w[name]) for name in ("age", "bmi"))
+    sums = (one * a + two * Fraction(b) for a, b, _ in data.iter_rows())
+    met = np.array([total >= Fraction(best.offset) for total in sums])
+    low, high = best.error.interval(0.999)
+    assert low <= (met != data["sick"].to_numpy()).mean() <= high
+
+
 def test_separable_rows_are_told_apart() -> None:
     rng = np.random.default_rng(1)
     x = rng.uniform(0, 100, size=4000)
