@@ -185,7 +185,7 @@ def rows_needed(
 
     >>> planes = {"columns": 2, "margin": 0.2, "alpha": 0.1, "epsilon": 1}
     >>> dpframe.plan.rows_needed("halfspace_oracle", method="net", **planes).rows
-    7303
+    6989
     >>> dpframe.plan.rows_needed("halfspace_oracle", method="jl_net", **planes)
     10^22712.8 rows: halfspace_oracle(columns=2, margin=0.2, method=jl_net) at ε=1 errs
     by at most 0.1 of the rows, in 95% of releases.

@@ -26,7 +26,7 @@ from dpframe.releases.boxes import Boxes
 from dpframe.releases.cut_error import BoxError, CutError, StatedError, TreeError
 from dpframe.releases.figures import Figures, GridError, WeightedError
 from dpframe.releases.halfspaces.ball import UnitBall
-from dpframe.releases.halfspaces.evidence import BandError, HalfspaceError, Total
+from dpframe.releases.halfspaces.evidence import AllRows, BandError, HalfspaceError
 from dpframe.releases.halfspaces.leaves import Leaves
 from dpframe.releases.halfspaces.projections import Projections
 from dpframe.releases.halfspaces.sketches import Sketches
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 _CLASSES: Final[Mapping[str, type[Any]]] = {
+    "all rows": AllRows,
     "band error": BandError,
     "box error": BoxError,
     "boxes": Boxes,
@@ -75,7 +76,6 @@ _CLASSES: Final[Mapping[str, type[Any]]] = {
     "share error": ShareError,
     "sketches": Sketches,
     "stated error": StatedError,
-    "total": Total,
     "tree error": TreeError,
     "tree rank error": TreeRankError,
     "unit ball": UnitBall,

@@ -47,7 +47,7 @@ class Evidence:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Total:
+class AllRows:
     """The released number of all rows.
 
     Attributes
@@ -58,13 +58,16 @@ class Total:
     unit : Fraction
         Rows in a grid unit.
     noises : float
-        The variance of its noise, in those of one released count.
+        How many released counts there are in the sums that it is the mean of.
+    sums : int
+        How many sums these are.
     """
 
     rows: float
     noise: Noise
     unit: Fraction
     noises: float
+    sums: int = 1
 
     def bound(self, variances: float, chance: float) -> float:
         """Return what a sum of noises exceeds, in rows, with a chance of at most."""
@@ -75,7 +78,7 @@ class Total:
 
     def error(self, chance: float) -> float:
         """Return by how many rows it is off, to one side, with a chance of at most."""
-        return self.bound(self.noises, chance)
+        return self.bound(self.noises, chance) / self.sums
 
 
 @lru_cache(maxsize=1024)
@@ -95,7 +98,7 @@ class HalfspaceError(Bounded):
     sure, possible : float
         As those of `Evidence`, in rows.
     sure_noises, possible_noises : float
-    total : Total
+    total : AllRows
     fraction : bool
         Whether the answer is a fraction of the rows.
     choices : float
@@ -108,7 +111,7 @@ class HalfspaceError(Bounded):
     possible: float
     sure_noises: float
     possible_noises: float
-    total: Total
+    total: AllRows
     fraction: bool
     choices: float = 0.0
 
@@ -174,7 +177,7 @@ class BandError(Bounded):
 
 
 def bounds(
-    total: Total,
+    total: AllRows,
     rows: tuple[float, float],
     noises: tuple[float, float],
     *,

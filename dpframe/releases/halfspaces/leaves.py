@@ -15,7 +15,7 @@ import numpy as np
 
 from dpframe.releases.halfspaces.ball import TIE
 from dpframe.releases.halfspaces.cloud import Cloud
-from dpframe.releases.halfspaces.evidence import Evidence, Total
+from dpframe.releases.halfspaces.evidence import AllRows, Evidence
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -78,9 +78,9 @@ class Leaves:
         return self.boxes.unit
 
     @cached_property
-    def total(self) -> Total:
+    def total(self) -> AllRows:
         """All rows: the sum of all boxes."""
-        return Total(
+        return AllRows(
             rows=float(self.boxes.raw.sum()),
             noise=self.noise,
             unit=self.unit,

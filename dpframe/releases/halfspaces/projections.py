@@ -24,7 +24,7 @@ import numpy as np
 from dpframe.releases.halfspaces.ball import TIE, nearest
 from dpframe.releases.halfspaces.cloud import Cloud
 from dpframe.releases.halfspaces.denoise import denoised
-from dpframe.releases.halfspaces.evidence import Evidence, Total
+from dpframe.releases.halfspaces.evidence import AllRows, Evidence
 from dpframe.releases.halfspaces.fit import fitted_points
 from dpframe.releases.interval_tree import monotone
 from dpframe.tally import COARSE
@@ -120,7 +120,7 @@ class Projections:
         return steps[None, :] / places[:, None]
 
     @cached_property
-    def total(self) -> Total:
+    def total(self) -> AllRows:
         """All rows: the mean of what all directions count."""
         labels, size, bins = self.counts.shape
         rows = float(self.counts.sum()) / size
@@ -320,10 +320,11 @@ def worst_noise(
 
 def _total(
     shape: tuple[int, int, int], rows: float, noise: Noise, unit: Fraction
-) -> Total:
+) -> AllRows:
     """Return the mean of what all directions count."""
     labels, size, bins = shape
-    return Total(rows=rows, noise=noise, unit=unit, noises=labels * bins / size)
+    noises = float(labels * size * bins)
+    return AllRows(rows=rows, noise=noise, unit=unit, noises=noises, sums=size)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,7 +20,7 @@ import numpy as np
 
 from dpframe.errors import ParameterError
 from dpframe.releases.halfspaces.ball import nearest
-from dpframe.releases.halfspaces.evidence import Evidence, Total
+from dpframe.releases.halfspaces.evidence import AllRows, Evidence
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -102,14 +102,15 @@ class Sketches:
         raise _no_rows()
 
     @cached_property
-    def total(self) -> Total:
+    def total(self) -> AllRows:
         """All rows: the mean of what all planes count."""
         planes = self.counts.shape[0] * self.counts.shape[1]
-        return Total(
+        return AllRows(
             rows=float(self.counts.sum()) / planes,
             noise=self.noise,
             unit=self.unit,
-            noises=_SIDES / planes,
+            noises=float(_SIDES * planes),
+            sums=planes,
         )
 
     def above(self, planes: Planes, margin: float) -> Array:

@@ -12,9 +12,9 @@ from checks.power import covers
 
 from dpframe.noise import DiscreteGaussian, DiscreteLaplace
 from dpframe.releases.halfspaces.evidence import (
+    AllRows,
     BandError,
     HalfspaceError,
-    Total,
     bounds,
 )
 
@@ -27,8 +27,8 @@ NOISES = {
 every_noise = pytest.mark.parametrize("name", NOISES)
 
 
-def total(name: str = "Laplace", rows: float = 1e5, noises: float = 4.0) -> Total:
-    return Total(rows=rows, noise=NOISES[name], unit=Fraction(1), noises=noises)
+def total(name: str = "Laplace", rows: float = 1e5, noises: float = 4.0) -> AllRows:
+    return AllRows(rows=rows, noise=NOISES[name], unit=Fraction(1), noises=noises)
 
 
 def error(**given: Any) -> HalfspaceError:

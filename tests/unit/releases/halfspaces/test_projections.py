@@ -85,7 +85,7 @@ def test_noises_are_those_of_the_counts_that_are_added_up(*, label: bool) -> Non
         assert (squares[0] == known.sure_noises).all()
         assert (squares[1] == known.possible_noises).all()
         assert known.possible_noises.max() > known.sure_noises.min()
-        assert total == pytest.approx(shape.total.noises)
+        assert total == pytest.approx(shape.total.noises / shape.total.sums**2)
 
 
 @pytest.mark.parametrize("label", [False, True], ids=["rows", "labels"])

@@ -44,7 +44,7 @@ def test_counts_are_those_above_canonical_planes_after_projections(
         assert not (counts[:, 1] <= (along >= 0.05).sum(axis=0)).all()
     assert shape.total.rows == 300
     sizes = shape.counts.shape
-    assert shape.total.noises == pytest.approx(
+    assert shape.total.noises / shape.total.sums**2 == pytest.approx(
         sum(
             replace(shape, counts=one.reshape(sizes)).total.rows ** 2
             for one in np.eye(shape.counts.size)
