@@ -11,6 +11,7 @@ import numpy as np
 from dpframe.block import Block
 from dpframe.grid import EvenGrid
 from dpframe.mechanisms.grids import check_held
+from dpframe.mechanisms.halfspace_call import check_floats
 from dpframe.mechanisms.interval_shapes import leaf_boxes
 from dpframe.ordering import Ordering
 from dpframe.query import Search
@@ -63,6 +64,7 @@ def _cells(one: Clipped, bits: int) -> EvenGrid:
     if not one.column.is_whole:
         step = width / size
         start = low + step / 2
+        check_floats(one, start)
         grid = EvenGrid(column=one.column, low=start, step=step, size=size)
         check_held(grid, one.column)
         return grid

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
 from dpframe.block import Block
+from dpframe.errors import ParameterError
 from dpframe.grid import EvenGrid
 from dpframe.mechanisms.grids import check_held
 from dpframe.outlook import Outlook
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 RELEASE: Final = "halfspace_oracle"
 _FINE: Final = 1 << 20
 _LONG: Final = 1 << 40
+_SMALL: Final = Fraction(1, 1 << 22)  # of a width: then proofs allow for it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,3 +141,19 @@ def row_grid(one: Clipped) -> EvenGrid:
     grid = EvenGrid(column=one.column, low=low, step=step, size=int(width // step) + 1)
     check_held(grid, one.column)
     return grid
+
+
+def check_floats(one: Clipped, *points: Fraction) -> None:
+    """Refuse points that rows are measured from, if floats near by are too far apart.
+
+    Rows would be further from where they are measured than proofs allow for.
+    """
+    low, high = one.limits
+    if one.column.is_whole:  # whose distances are exact
+        return
+    off = max(abs(Fraction(float(point)) - point) for point in points)
+    if off > (high - low) * _SMALL:
+        msg = f"Bounds of column {one.column.name!r} have too few floats between them: "
+        msg += "rows would be taken for others near by."
+        hint = "pass wider bounds=, or subtract the lower one in a step first."
+        raise ParameterError(msg, hint=hint)

@@ -12,7 +12,7 @@ from dpframe.errors import FewRowsWarning, ParameterError, ParameterTypeError
 from dpframe.goal import checked_rows
 from dpframe.grid import EvenGrid
 from dpframe.mechanisms.halfspace_boxes import MOST_BOXED, boxed
-from dpframe.mechanisms.halfspace_call import HalfspaceCall
+from dpframe.mechanisms.halfspace_call import HalfspaceCall, check_floats
 from dpframe.mechanisms.halfspace_slices import (
     SPACE,
     covered,
@@ -28,6 +28,7 @@ from dpframe.mechanisms.inputs import (
     mapping_of,
     row_contribution,
 )
+from dpframe.table import enumeration
 from dpframe.values import Kind, exact_number
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ On three shapes of 10^4 to 10^6 rows their fractions were as close as those of
 directions in two columns, up to twice as far off in three, and more beyond. What they
 prove of a fraction is a third as wide in two and three columns, or less.
 """
+_NAMED: Final = 3  # columns in a message
 _FEW_ROWS: Final = 5000
 _FEW_ROWS_EACH: Final = 500
 
@@ -84,11 +86,8 @@ def halfspace_oracle(
     names = listed_columns(columns)
     _check_number(len(names))
     width = exact_number(margin, what="margin")
-    if not 0 < float(width) < 1:
-        msg = f"margin must lie between 0 and 1, not {float(width):g}."
-        hint = "rows are scaled into the unit ball, and the margin is a length there."
-        raise ParameterError(msg, hint=hint)
     box = _box(frame, names, bounds)
+    _check_margin(width, box)
     word = _method(chosen(method, among=METHODS, what="method"), len(box), width)
     contribution = row_contribution(frame)
     _warn(len(box), checked_rows(rows), contribution.limit, loss)
@@ -101,6 +100,27 @@ def halfspace_oracle(
         contribution=contribution,
     )
     return _PLANS[word](asked)
+
+
+def _check_margin(margin: Fraction, box: tuple[Clipped, ...]) -> None:
+    if 0 < float(margin) < 1:
+        return
+    msg = f"margin must be greater than 0 and less than 1, not {float(margin):g}."
+    lengths = [
+        f"{_half(one) * math.sqrt(len(box)) / 10:.3g} of {one.column.name!r}"
+        for one in box[:_NAMED]
+    ]
+    hint = (
+        "it is a length in the unit ball, into which bounds scale the columns: "
+        f"0.1 there is {enumeration(lengths, 'or')}."
+    )
+    raise ParameterError(msg, hint=hint)
+
+
+def _half(one: Clipped) -> float:
+    """Return half the width of a column's bounds, in its own unit."""
+    low, high = one.limits
+    return float((high - low) / 2 / 10**one.column.scale)
 
 
 def _check_number(columns: int) -> None:
@@ -145,11 +165,17 @@ def _box(
             raise ParameterError(msg)
     for name in names:
         column = find_column(frame, name)
-        if column.kind is not Kind.OBJECT:  # which are what its bounds are
+        if column.kind is not Kind.OBJECT:
             _check_number_kind(column)
+        elif name not in given and column.name not in frame.private_state.bounds:
+            msg = f"Column {column.name!r} holds {column.kind.value}: no weighted sum."
+            hint = 'cast it to a number before attaching, as by .astype("float64").'
+            raise ParameterTypeError(msg, hint=hint)
     found = tuple(clipped(frame, name, given.get(name)) for name in names)
     for one in found:
         _check_number_kind(one.column)
+        low, high = one.limits
+        check_floats(one, low, (low + high) / 2, high)
     return found
 
 
@@ -169,6 +195,8 @@ def _label(
     if column.kind is not Kind.BOOLEAN:
         msg = f"Label {column.name!r} holds {column.kind.value}, not Booleans."
         hint = "make it one in a step first, such as a comparison."
+        if column.kind is Kind.OBJECT:
+            hint = 'cast it before attaching, as by .astype("bool").'
         raise ParameterTypeError(msg, hint=hint)
     if column.name in names:
         msg = f"Label {column.name!r} is among the columns, too."

@@ -6,6 +6,7 @@ import datetime as dt
 import warnings
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -173,6 +174,32 @@ def test_bounds_that_a_dtype_cannot_hold_are_refused_before_anything_is_spent(
     with pytest.raises(ParameterError, match=r"beyond what .* holds"):
         asked(frame, bounds={"a": bounds, "b": (0, 5)}, method=method)
     assert len(frame.dp.state.accountant.events) == 0
+
+
+@pytest.mark.usefixtures("nothing_is_read")
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("ends", [(2**53, 2**53 + 6), (1, 1 + 2.0**-52)])
+def test_bounds_whose_middle_is_far_from_all_floats_are_refused(
+    ends: tuple[float, float], method: str
+) -> None:
+    frame = attached({"a": [0.5, 1.5], "b": [1, 2]})
+    bounds = {"a": tuple(map(float, ends)), "b": (0, 5)}
+    with pytest.raises(ParameterError, match="too few floats"):
+        asked(frame, bounds=bounds, method=method)
+    assert len(frame.dp.state.accountant.events) == 0
+
+
+@pytest.mark.usefixtures("nothing_is_read")
+def test_boxes_whose_middles_are_far_from_all_floats_are_refused() -> None:
+    names = list("abcd")
+    frame = attached({name: [1.5] for name in names})
+    bounds = dict.fromkeys(names, (1.0, 1.0 + 2.0**-51))
+    ask = partial(
+        frame.dp.preview.halfspace_oracle, names, bounds=bounds, margin=0.5, epsilon=1
+    )
+    ask(method="sliced")
+    with pytest.raises(ParameterError, match="too few floats"):
+        ask(method="kd")
 
 
 def test_a_warning_of_few_rows_comes_before_the_charge_and_names_the_callers_line(
