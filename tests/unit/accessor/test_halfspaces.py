@@ -80,7 +80,7 @@ REFUSED: list[tuple[dict[str, Any], type[Exception], str]] = [
     ),
     ({"columns": ["a", "loose"]}, BoundsRequiredError, "'loose' are needed"),
     *(
-        ({"margin": margin}, P, "between 0 and 1")
+        ({"margin": margin}, P, "greater than 0 and less than 1")
         for margin in (0, 1, -1, 2.5, Fraction(10**20 - 1, 10**20))
     ),
     *(({"margin": value}, P, "finite") for value in (float("nan"), float("inf"))),
