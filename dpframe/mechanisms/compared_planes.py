@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
@@ -12,7 +13,7 @@ from dpframe.deviation import EveryPlane
 from dpframe.errors import ParameterError, ParameterTypeError
 from dpframe.mechanisms.comparison import Comparison, namesake
 from dpframe.mechanisms.inputs import row_contribution
-from dpframe.releases.halfspaces.ball import TIE, Planes
+from dpframe.releases.halfspaces.ball import Planes
 from dpframe.slices import Slices
 from dpframe.table import enumeration
 from dpframe.tally import COARSE, centred
@@ -86,7 +87,7 @@ def whole_planes(planes: Planes) -> tuple[Array, Array]:
     """
     scale = math.ldexp(1.0, _BITS) / (COARSE * math.sqrt(planes.normals.shape[1]))
     directions = np.rint(planes.normals * scale).astype(np.int64)
-    least = np.ceil((planes.offsets - TIE) * math.ldexp(1.0, _BITS))
+    least = np.ceil(planes.least * math.ldexp(1.0, _BITS))
     return directions, 1 - least.astype(np.int64)
 
 
@@ -95,7 +96,11 @@ def _listed(release: HalfspaceOracle[Any], queries: object) -> Planes:
     if queries is None:
         msg = "There is no end of halfspaces: those to try are listed."
         raise ParameterError(msg, hint=_hint(release))
-    listed = listed_values(public_value(queries), what="queries")
+    given = public_value(queries)
+    if isinstance(given, Mapping):
+        msg = "queries is a list of pairs of a direction and an offset, not one."
+        raise ParameterTypeError(msg, hint=_hint(release))
+    listed = listed_values(given, what="queries")
     if len(listed) > MOST_PLANES:
         msg = f"There are {len(listed)} queries; the most is {MOST_PLANES}."
         raise ParameterError(msg)
@@ -109,7 +114,7 @@ def _listed(release: HalfspaceOracle[Any], queries: object) -> Planes:
 def _asked(release: HalfspaceOracle[Any], query: object) -> Planes:
     pair = isinstance(query, (tuple, list))
     parts = tuple(cast("Sequence[object]", query)) if pair else ()
-    if len(parts) != _PAIR:
+    if len(parts) != _PAIR or isinstance(parts[0], (int, float)):
         msg = "A query is a pair of a direction and an offset."
         raise ParameterTypeError(msg, hint=_hint(release))
     return release.plane(*parts)

@@ -181,7 +181,7 @@ def row_contribution(frame: PrivateFrame) -> Contribution:
             f"Rows are counted, and one {state.privacy_unit!r} may have any number "
             "of them: max_rows is needed."
         )
-        hint = 'write .dp.contributions(max_rows=...), or count units: of="units".'
+        hint = "write .dp.contributions(max_rows=...)."
         raise BoundsRequiredError(msg, hint=hint)
     return Contribution(per=Per.ROWS, limit=state.max_rows)
 

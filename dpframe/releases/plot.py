@@ -280,7 +280,7 @@ def plot_halfspaces(release: Halfspaces, ax: Axes | None = None) -> Axes:
         return axes
     for label in (False, True):
         _scatter(axes, [c.filter(last == label) for c in columns[:2]], str(label))
-    axes.legend(title=cell_text(last.name), markerscale=8.0)
+    axes.legend(title=cell_text(last.name), markerscale=6.0)
     if len(columns) == 2:  # noqa: PLR2004 - a line divides a plane
         _divide(axes, release)
     return axes
@@ -288,7 +288,7 @@ def plot_halfspaces(release: Halfspaces, ax: Axes | None = None) -> Axes:
 
 def _scatter(axes: Axes, columns: Sequence[pl.Series], label: str = "") -> None:
     """Draw rows as points of two columns."""
-    axes.plot(*map(_points, columns), ",", alpha=0.5, label=label)
+    axes.plot(*map(_points, columns), ".", markersize=1.5, alpha=0.5, label=label)
     for axis, column in zip((axes.xaxis, axes.yaxis), columns, strict=True):
         axis.set_label_text(cell_text(column.name))
         if column.dtype.base_type() in {pl.Date, pl.Datetime}:

@@ -72,6 +72,19 @@ def shown_cell(figures: Figures, cell: int, error: float) -> Shown:
     return Shown(*_to_same_place(value, error, coarsest))
 
 
+def shown_range(value: float, low: float, high: float) -> str:
+    """Return a number and the ends of its interval, which may be far to one side.
+
+    To the second digit of half the distance between the ends.
+    """
+    half = (high - low) / 2
+    if not (math.isfinite(half) and half > 0):
+        return f"{cell_text(value)} ({cell_text(low)} to {cell_text(high)})"
+    place = _place(Fraction(half))
+    told, *ends = (_plain(Fraction(number), place) for number in (value, low, high))
+    return f"{told} ({' to '.join(ends)})"
+
+
 def error_text(column: ColumnType, error: float) -> str:
     """Return a length of the number line as text, with its unit of time."""
     if not math.isfinite(error):

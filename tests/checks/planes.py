@@ -119,22 +119,19 @@ class World:
             b = np.where(rng.random(number) < 0.5, (w * chosen).sum(axis=1), b)
         return made(w, b)
 
-    def counts(self, planes: Planes, *, wrong: bool = False) -> tuple[Array, Array]:
-        """Return how many rows count for sure, and with those on the plane.
+    def counts(self, planes: Planes, *, wrong: bool = False) -> Array:
+        """Return how many rows are above each plane, or on it.
 
-        Rows above each plane, or those whose label is not whether they are.
+        Or those whose label is not whether they are.
         """
-        along = self.places @ planes.normals.T - planes.offsets
-        on = np.abs(along) <= CLOSE
-        above = along > 0
+        above = self.places @ planes.normals.T >= planes.offsets - CLOSE
         if wrong:
             above = above != self.labels[:, None]
-        return (above & ~on).sum(axis=0), (above | on).sum(axis=0)
+        return above.sum(axis=0)
 
-    def shares(self, planes: Planes) -> tuple[Array, Array]:
+    def shares(self, planes: Planes) -> Array:
         """Return the same rows above each plane, as fractions of all."""
-        low, high = self.counts(planes)
-        return low / len(self.labels), high / len(self.labels)
+        return self.counts(planes) / len(self.labels)
 
 
 def made(normals: Array, offsets: Array) -> Planes:
@@ -168,11 +165,11 @@ def world(seed: int, dimension: int, rows: int, kind: str) -> World:
 def proved(
     here: World, shape: Any, planes: Planes, *, wrong: bool = False, by: float = 0.0
 ) -> bool:
-    """Whether what is proved of each plane is true: of rows on it either way.
+    """Whether what is proved of each plane is true.
 
     `by` moves the planes that are asked about: what is proved of them is of others.
     """
     known: Evidence = shape.evidence(planes.moved(by), wrong=wrong)
-    low, high = here.counts(planes, wrong=wrong)
-    sure, possible = known.sure <= low + CLOSE, known.possible >= high - CLOSE
+    counts = here.counts(planes, wrong=wrong)
+    sure, possible = known.sure <= counts + CLOSE, known.possible >= counts - CLOSE
     return bool(sure.all() and possible.all())

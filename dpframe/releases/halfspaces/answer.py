@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from dpframe.releases.figures import PRINTED
+from dpframe.releases.rounding import shown_range
 from dpframe.releases.scalar import ScalarRelease
 
 if TYPE_CHECKING:
@@ -79,7 +81,14 @@ class HalfspaceAnswer(ScalarRelease[N]):
         }
 
     def headline(self) -> str:
-        """Return the fraction, its error, and what lies within the margin."""
+        """Return the fraction, its interval, and what lies within the margin.
+
+        What is proved often reaches further to one side than to the other.
+        """
+        ends = (float(end) for end in self.interval(PRINTED))
+        text = shown_range(float(self.value), *ends)
+        if self.low_count:
+            text = f"{text}, low count"
         if self._band < _SHOWN:
-            return super().headline()
-        return f"{super().headline()}, {self._band:.2g} of all rows within the margin"
+            return text
+        return f"{text}, {self._band:.2g} of all rows within the margin"

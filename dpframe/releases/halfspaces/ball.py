@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
+import pandas as pd
 import polars as pl
 
 from dpframe.declare import public_value
@@ -33,8 +34,11 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-TIE: Final = 2.0**-20
-"""Rows this close below a plane lie on it: they were rounded by up to half of that."""
+TIE: Final = 2.0**-18
+"""Rows this close below a plane lie on it, as whole numbers do that add up to it."""
+
+SLACK: Final = TIE / 2
+"""What rounding of rows, directions and sums may come to: less than that."""
 
 _CLOSE: Final = 1e-12
 """Cosines that differ by less are the same, but for rounding."""
@@ -67,6 +71,11 @@ class Planes:
 
     def __len__(self) -> int:
         return len(self.offsets)
+
+    @property
+    def least(self) -> Array:
+        """From where on rows lie on a plane, or above it: a `TIE` below the offset."""
+        return self.offsets - TIE
 
     def moved(self, by: float) -> Planes:
         """Return the same planes, further along their normals."""
@@ -173,6 +182,14 @@ class UnitBall:
             found[:, axis] = np.clip(steps, 0, float(grid.size - 1)).astype(np.uint64)
         return found
 
+    def lengths(self, margin: float) -> dict[str, float]:
+        """Return how far apart rows are in each column, in its own unit, by a margin.
+
+        Rows that differ in that column alone.
+        """
+        far = margin * math.sqrt(self.dimension) * self.half
+        return dict(zip(self.names, far.tolist(), strict=True))
+
     def planes(self, weights: object, offsets: object, *, scaled: bool) -> Planes:
         """Return the planes that some questions ask for.
 
@@ -180,9 +197,10 @@ class UnitBall:
         ----------
         weights : array, sequence or mapping
             One question or several: numbers in the order of the columns, or mappings
-            of columns to numbers, where those left out weigh 0.
+            of columns to numbers, where those left out weigh 0. A frame, or a pandas
+            Series with names, is read by these.
         offsets : float or sequence of float
-            One for all, or one each.
+            One for all, or one each; several of one direction are as many questions.
         scaled : bool
             Whether both are meant in the unit ball.
 
@@ -197,6 +215,8 @@ class UnitBall:
         """
         asked = self.weights(weights)
         given = _numbers(public_value(offsets), what="an offset")
+        if given.ndim == _VECTOR and len(asked) == 1:
+            asked = np.repeat(asked, given.size, axis=0)
         if given.ndim > _VECTOR or given.size not in {1, len(asked)}:
             shape = " x ".join(map(str, given.shape)) or "1"
             msg = f"There are {len(asked)} directions and {shape} offsets."
@@ -232,7 +252,7 @@ class UnitBall:
         ColumnNotFoundError, ParameterTypeError, ParameterError
             As `planes` does.
         """
-        return self._matrix(public_value(given))
+        return self._matrix(_named(given) or public_value(given))
 
     def _moved(self, weights: Array, offset: float) -> Fraction:
         """Return an offset from the middle of the bounds, without rounding."""
@@ -292,6 +312,18 @@ class UnitBall:
                 msg = f"There is no column {name!r} in this release."
                 hint = f"it has {enumeration(self.names)}."
                 raise ColumnNotFoundError(msg, column=str(name), hint=hint)
+
+
+def _named(given: Any) -> dict[str, object] | None:
+    """Return a pandas Series with names as a mapping; None for all else."""
+    series: Any = given
+    if not isinstance(given, pd.Series) or series.empty:
+        return None
+    labels: list[object] = list(series.index)
+    if not all(isinstance(label, str) for label in labels):
+        return None
+    values: list[object] = series.tolist()
+    return dict(zip(cast("list[str]", labels), values, strict=True))
 
 
 def nearest(cosines: Array) -> Array:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from dpframe.products import product
-from dpframe.releases.halfspaces.ball import TIE
 
 if TYPE_CHECKING:
     from dpframe.releases.halfspaces.ball import Planes
@@ -74,7 +73,7 @@ class Cloud:
         places = np.ascontiguousarray(self.places[some].T, dtype=np.float32)
         weights = None if self.weights is None else self.weights[some]
         normals = planes.normals.astype(np.float32)
-        least = (planes.offsets - TIE).astype(np.float32)[:, None]
+        least = planes.least.astype(np.float32)[:, None]
         found = np.empty(len(planes))
         step = max(1, _BLOCK // max(places.shape[1], 1))
         for start in range(0, len(planes), step):

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from dpframe.releases.halfspaces.ball import TIE
+from dpframe.products import product
+from dpframe.releases.halfspaces.ball import SLACK, TIE
 from dpframe.releases.halfspaces.cloud import Cloud
 from dpframe.releases.halfspaces.evidence import AllRows, Evidence
 
@@ -33,7 +34,7 @@ _PLACES: Final = 20_000
 """About how many places answers are counted from, apart from boxes that hold less."""
 
 _ROW_BYTES: Final = 16  # of a code and a place
-_BLOCK: Final = 1 << 21
+_BLOCK: Final = 1 << 17
 """Corners that are held at once."""
 
 
@@ -162,8 +163,8 @@ class Leaves:
         """The logarithm of how many sums of counts `evidence` may be about.
 
         Which boxes count follows from the side on which their corners lie, some of a
-        plane moved up by `TIE` and the others of one moved down. That is one plane for
-        corners with one coordinate more, which says how theirs is moved; and planes
+        plane moved up by `SLACK` and the others of one moved down. That is one plane
+        for corners with one coordinate more, which says how theirs is moved; and planes
         divide m points in d dimensions in at most ``2 (e m / d)^d`` ways [1]_.
 
         References
@@ -186,7 +187,7 @@ class Leaves:
         rows = self.total.rows
         if not rows > 0:
             return 1.0
-        wide = 2 * np.sqrt((self._halves**2).sum(axis=1)) + 2 * TIE > margin
+        wide = 2 * np.sqrt((self._halves**2).sum(axis=1)) + TIE > margin
         boxes, each = self.boxes, (1 - confidence) / 5
         undecided = float(boxes.raw[wide].sum())
         undecided += self.total.bound(float(wide.sum()), each)
@@ -229,15 +230,21 @@ class Leaves:
     def _summed(
         self, planes: Planes, rows: Array, *, wrong: bool = False
     ) -> tuple[Array, Array]:
-        """Return the sums over boxes that count for sure, and that may."""
+        """Return the sums over boxes that count for sure, and that may.
+
+        In single precision, whose errors are well within `SLACK`.
+        """
         sure, possible = np.empty(len(planes)), np.empty(len(planes))
+        centres = np.ascontiguousarray(self._centres.T, dtype=np.float32)
+        halves = np.ascontiguousarray(self._halves.T, dtype=np.float32)
+        normals = planes.normals.astype(np.float32)
+        offsets = planes.least.astype(np.float32)[:, None]
         step = max(1, _BLOCK // len(rows))
         for start in range(0, len(planes), step):
             part = slice(start, start + step)
-            middle = planes.normals[part] @ self._centres.T
-            spread = np.abs(planes.normals[part]) @ self._halves.T + TIE
-            offset = planes.offsets[part][:, None]
-            above, touched = middle - spread >= offset, middle + spread >= offset
+            middle = product(normals[part], centres) - offsets[part]
+            spread = product(np.abs(normals[part]), halves) + np.float32(SLACK)
+            above, touched = middle >= spread, middle >= -spread
             if wrong:
                 above, touched = self._mislabelled(above, touched)
             sure[part], possible[part] = above @ rows, touched @ rows

@@ -157,9 +157,14 @@ class HalfspaceOracle(SyntheticRows[N]):
         Accuracy
         --------
         The interval holds for the fraction itself: it is what the counts along the
-        nearest released direction, or in boxes, prove. Rows far from all of these, and
-        rows in the margin, make it wide; the fraction in its middle is usually much
-        closer. Clipping to bounds is left out.
+        nearest released direction, or in boxes, prove. It covers the noise, and rows
+        that may lie on either side; the fraction is usually much closer than its ends.
+        Clipping to bounds is left out. A row that falls short of the offset by less
+        than ``2**-18`` in the unit ball counts as reaching it.
+
+        Whole numbers belong in columns of integers: if those of a float column are
+        asked about, as by ``{"years": 1}, 12``, a box around 12 is cut in half. Cast
+        the column before, or ask at 11.5.
 
         Raises
         ------
@@ -337,6 +342,15 @@ class HalfspaceOracle(SyntheticRows[N]):
         return self._margin
 
     @property
+    def margins(self) -> dict[str, float]:
+        """The margin by column, in its own unit.
+
+        How far rows are apart that differ in that column alone, if one is on a plane
+        across the column and the other as far from it as the margin.
+        """
+        return self._shape.ball.lengths(self._margin)
+
+    @property
     def method(self) -> str:
         """What was released: ``"net"``, ``"sliced"``, ``"kd"`` or ``"jl_net"``."""
         return self._method
@@ -366,10 +380,11 @@ class HalfspaceOracle(SyntheticRows[N]):
         Returns
         -------
         float
-            As a fraction of the rows, at most 1. It is 1, which says nothing, where
-            some directions are too far from all that were released, as they are from
-            three columns on but with ``method="net"``: there the interval of each
-            answer says what is proved of it.
+            As a fraction of the rows, at most 1. With ``method="net"`` it is that of
+            noise alone. With boxes it also counts rows of boxes that are wider than the
+            margin, so it falls where rows are many and columns few. It is 1, which
+            says nothing, with ``method="sliced"``, as some planes are far from all
+            directions: there the interval of each answer says what is proved of it.
         """
         return self._shape.alpha(checked_confidence(confidence), self._margin)
 

@@ -497,3 +497,22 @@ def test_a_filter_before_a_release_is_a_step_of_it() -> None:
         made = asked(attached(epsilon=1000).filter(pl.col("a") > 2))
     assert made.shape.total.rows == 24
     assert "filter" in str(made.provenance)
+
+
+@pytest.mark.usefixtures("nothing_is_read")
+def test_python_objects_are_to_be_cast_before_and_not_bounded() -> None:
+    data = pd.DataFrame({"a": [1.0, 2.0], "b": pd.Series(["x", "y"], dtype=object)})
+    private = data.dp.attach(dpframe.Accountant(epsilon=1), bounds={"a": (0, 3)})
+    for words in ({}, {"label": "b"}):
+        columns = ["a", "b"] if not words else ["a", "a2"]
+        with pytest.raises(ParameterTypeError, match="before attaching"):
+            private.assign(a2=lambda d: d["a"] + 1).dp.bounds(
+                a2=(0, 4)
+            ).dp.halfspace_oracle(columns, margin=0.1, epsilon=1, **words)
+
+
+@pytest.mark.usefixtures("nothing_is_read")
+def test_a_margin_out_of_range_is_told_what_it_would_be_in_the_columns_units() -> None:
+    frame = attached({"a": [0.5, 1.5], "b": [1, 2]})
+    with pytest.raises(ParameterError, match=r"0\.1 there is 0\.354 of 'a'"):
+        asked(frame, bounds={"a": (0, 5), "b": (0, 5)}, margin=5)

@@ -362,15 +362,16 @@ def test_a_preview_reads_and_spends_nothing() -> None:
         ([({"x": float("nan")}, 1)], ParameterError, "NaN or infinity"),
         ([({"x": 1}, float("inf"))], ParameterError, "NaN or infinity"),
         ([({"x": 1}, "a")], ParameterTypeError, "made of numbers"),
-        ([({"x": 1}, [1, 2])], ParameterError, "2 offsets"),
+        ([({"x": 1}, [1, 2])], ParameterTypeError, "there are 2"),
         ([([[1, 2], [3, 4]], 1)], ParameterTypeError, "there are 2"),
         ([{"x": 1}], ParameterTypeError, "A query is a pair"),
         ([({"x": 1},)], ParameterTypeError, "A query is a pair"),
         (["xy"], ParameterTypeError, "A query is a pair"),
-        ({"x": 1}, ParameterTypeError, "queries must be a list"),
+        ({"x": 1}, ParameterTypeError, "not one"),
+        ([[1, -1], [1, 0]], ParameterTypeError, "A query is a pair"),
         (pl.Series([0, 1]), ParameterTypeError, "queries"),
     ],
-    ids=range(17),
+    ids=range(18),
 )
 def test_a_wrong_query_spends_nothing(queries: Any, error: Any, words: str) -> None:
     frame = attached(rows(), epsilon=1)

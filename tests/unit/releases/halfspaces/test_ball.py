@@ -285,7 +285,6 @@ MISTAKES: list[tuple[Any, Any, type[Exception], str]] = [
     ([1, 1], True, T, "An offset is made of numbers"),
     ([1, 1], None, T, "An offset is made of numbers"),
     ([1, 1], [True, 1], T, "An offset is made of numbers"),
-    ([1, 1], [1, 2], P, "There are 1 directions and 2 offsets"),
     ([[1, 1]] * 3, [1, 2], P, "There are 3 directions and 2 offsets"),
     ([[1, 1]] * 4, [[1, 2], [3, 4]], P, "There are 4 directions and 2 x 2 offsets"),
 ]
@@ -348,3 +347,30 @@ def test_drawn_floats_stay_within_bounds_that_they_round_across() -> None:
             assert Fraction(low) <= found[0] < found[2] < found[1] <= Fraction(high)
             assert found[0] - Fraction(low) < Fraction(float(np.spacing(size(low))))
             assert Fraction(high) - found[1] < Fraction(float(np.spacing(size(high))))
+
+
+def test_one_direction_with_several_offsets_is_as_many_questions() -> None:
+    of = ball((0, 10), (-1, 1))
+    found = of.planes({"x1": 1}, [0, 0.5], scaled=False)
+    one, two = (of.planes([0, 1], offset, scaled=False) for offset in (0, 0.5))
+    assert np.array_equal(found.normals, np.concatenate([one.normals, two.normals]))
+    assert np.array_equal(found.offsets, np.concatenate([one.offsets, two.offsets]))
+
+
+def test_a_pandas_series_is_read_by_its_names_and_without_them_by_place() -> None:
+    of = ball((0, 10), (-1, 1))
+    named = pd.Series({"x1": 2.0, "x0": 1.0})
+    assert of.weights(named).tolist() == [[1.0, 2.0]]
+    assert of.weights(pd.Series({"x1": 2.0})).tolist() == [[0.0, 2.0]]
+    assert of.weights(pd.Series([2.0, 1.0])).tolist() == [[2.0, 1.0]]
+    with pytest.raises(ColumnNotFoundError, match="no column 'x9'"):
+        of.weights(pd.Series({"x9": 2.0}))
+
+
+def test_a_margin_is_as_long_in_each_column_as_rows_are_apart() -> None:
+    of = ball((0, 10), (-1, 1))
+    assert of.lengths(0.1) == pytest.approx({"x0": 0.5 * 2**0.5, "x1": 0.1 * 2**0.5})
+    middle = of.places(np.array([[500, 500]], dtype=np.uint64))
+    moved = of.places(np.array([[500 + 50, 500]], dtype=np.uint64))  # half a unit
+    apart = float(np.linalg.norm(moved - middle))
+    assert apart == pytest.approx(0.1 * 0.5 / of.lengths(0.1)["x0"])

@@ -851,3 +851,28 @@ def test_a_test_release_is_not_saved(tmp_path: Path) -> None:
     for one in (release, release.query([1, 0], 50)):
         with pytest.raises(ParameterError, match="not private"):
             one.save(tmp_path / "release")
+
+
+def test_whole_numbers_that_reach_an_offset_are_proved_to() -> None:
+    data = pl.DataFrame({"age": [11, 12, 13] * 2000, "bmi": [20.0, 30.0] * 3000})
+    release = asked(data, ["age", "bmi"], method="kd")
+    met, between = (release.query({"age": 1}, offset) for offset in (12, 11.5))
+    assert met.value == pytest.approx(2 / 3, abs=0.01)
+    assert met.interval() == between.interval()
+    beyond = release.query({"age": 1}, 12.01)
+    assert beyond.interval().upper < met.interval().lower  # the control
+
+
+def test_an_answer_prints_both_ends_of_its_interval(made: dict[str, Any]) -> None:
+    answer = made["kd"].query({"age": 1}, 40)
+    low, high = answer.interval()
+    place = 1 - math.floor(math.log10((high - low) / 2))
+    text = f"{answer.value:.{place}f} ({low:.{place}f} to {high:.{place}f})"
+    assert str(answer).startswith(f"Release({text}")
+
+
+def test_the_margin_by_column_is_that_of_the_release(made: dict[str, Any]) -> None:
+    release = made["kd"]
+    assert list(release.margins) == NAMES
+    lengths = release.shape.ball.lengths(release.margin)
+    assert release.margins == lengths

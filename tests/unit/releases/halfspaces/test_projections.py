@@ -131,10 +131,10 @@ def test_every_answer_keeps_the_margin_whatever_the_fit_where_there_is_no_noise(
     shape = histograms(here, "net", margin)
     rng = np.random.default_rng(7)
     planes = edged(here.planes(rng, 2000, shape.units), margin)
-    low = here.shares(planes.moved(margin))[0]
-    high = here.shares(planes.moved(-margin))[1]
-    closer = here.shares(planes.moved(margin / 3))[0]
-    further = here.shares(planes.moved(-margin / 3))[1]
+    low = here.shares(planes.moved(margin))
+    high = here.shares(planes.moved(-margin))
+    closer = here.shares(planes.moved(margin / 3))
+    further = here.shares(planes.moved(-margin / 3))
     answers = [shape.above(planes, margin)]
     for answer in (0.0, 1.0):
         other = replace(shape)
@@ -164,8 +164,8 @@ def test_alpha_of_noise_of_every_kind_bounds_answers_for_all_planes() -> None:
     margin = 0.3
     exact = histograms(here, "net", margin)
     planes = edged(here.planes(np.random.default_rng(10), 1500, exact.units), margin)
-    low = here.shares(planes.moved(margin))[0]
-    high = here.shares(planes.moved(-margin))[1]
+    low = here.shares(planes.moved(margin))
+    high = here.shares(planes.moved(-margin))
     rng = np.random.default_rng(11)
     shape = exact.counts.shape
     scale = 4.0
