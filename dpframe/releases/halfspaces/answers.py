@@ -90,7 +90,9 @@ class Answers:
             "margin_band": self._bands(planes),
         }
         if confidence is not None:
-            columns["lower"], columns["upper"] = self._ends(planes, confidence)
+            lower, upper = self._ends(planes, confidence)  # each holds its fraction
+            columns["lower"] = np.minimum(lower, fraction)
+            columns["upper"] = np.maximum(upper, fraction)
         return pl.DataFrame(columns)
 
     def counts(self, fraction: Array) -> Array:
