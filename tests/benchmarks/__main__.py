@@ -53,7 +53,7 @@ def main(names: list[str]) -> None:
         with pl.Config(
             tbl_rows=-1,
             tbl_cols=-1,
-            tbl_width_chars=200,
+            tbl_width_chars=240,
             fmt_str_lengths=70,
             float_precision=4,
         ):
