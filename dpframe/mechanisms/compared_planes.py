@@ -13,7 +13,7 @@ from dpframe.deviation import EveryPlane
 from dpframe.errors import ParameterError, ParameterTypeError
 from dpframe.mechanisms.comparison import Comparison, namesake
 from dpframe.mechanisms.inputs import row_contribution
-from dpframe.releases.halfspaces.ball import Planes
+from dpframe.releases.halfspaces.ball import ROUNDED, Planes
 from dpframe.slices import Slices
 from dpframe.table import enumeration
 from dpframe.tally import COARSE, centred
@@ -87,7 +87,7 @@ def whole_planes(planes: Planes) -> tuple[Array, Array]:
     """
     scale = math.ldexp(1.0, _BITS) / (COARSE * math.sqrt(planes.normals.shape[1]))
     directions = np.rint(planes.normals * scale).astype(np.int64)
-    least = np.ceil(planes.least * math.ldexp(1.0, _BITS))
+    least = np.ceil((planes.offsets - ROUNDED) * math.ldexp(1.0, _BITS))
     return directions, 1 - least.astype(np.int64)
 
 

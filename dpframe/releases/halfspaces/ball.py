@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-TIE: Final = 2.0**-18
-"""Rows this close below a plane lie on it, as whole numbers do that add up to it."""
+TIE: Final = 2.0**-40
+"""Sums this little short of an offset reach it: floats round them by less."""
 
-SLACK: Final = TIE / 2
-"""What rounding of rows, directions and sums may come to: less than that."""
+ROUNDED: Final = 2.0**-20
+"""Rows that were made whole numbers lie within half of this of where they are."""
 
 _CLOSE: Final = 1e-12
 """Cosines that differ by less are the same, but for rounding."""
@@ -74,7 +74,7 @@ class Planes:
 
     @property
     def least(self) -> Array:
-        """From where on rows lie on a plane, or above it: a `TIE` below the offset."""
+        """From where on sums reach the offset: a `TIE` below it."""
         return self.offsets - TIE
 
     def moved(self, by: float) -> Planes:
@@ -136,15 +136,17 @@ class UnitBall:
     def reach(self) -> Array:
         """How far from a point's x rows may lie that went to it: half a step.
 
-        Whole numbers that are points themselves are nowhere else.
+        Floats a little further, by what they round to where the bounds are. Whole
+        numbers that are points themselves are nowhere else.
         """
-        steps = [
-            0.0
-            if grid.column.is_whole and grid.step == 1
-            else float(grid.step / (high - low))
-            for grid, (low, high) in zip(self.grids, self.limits, strict=True)
-        ]
-        return np.array(steps) / math.sqrt(self.dimension)
+        found: list[float] = []
+        for grid, (low, high) in zip(self.grids, self.limits, strict=True):
+            apart = Fraction(math.ulp(float(max(abs(low), abs(high)))))
+            steps = grid.step + 4 * apart
+            if grid.column.is_whole:
+                steps = grid.step if grid.step > 1 else Fraction(0)
+            found.append(float(steps / (high - low)))
+        return np.array(found) / math.sqrt(self.dimension) + (np.array(found) > 0) * TIE
 
     def places(self, codes: Array) -> Array:
         """Return points of the grids as x: shapes ``(n, d)`` of uint64 and floats."""

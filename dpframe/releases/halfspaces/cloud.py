@@ -66,19 +66,15 @@ class Cloud:
         return np.round(weighed / whole, _DIGITS) + 0.0  # no negative zero
 
     def _weighed(self, planes: Planes, some: Any) -> Array:
-        """Return what some of the rows weigh above each plane.
-
-        In single precision, whose errors are well within `TIE`.
-        """
-        places = np.ascontiguousarray(self.places[some].T, dtype=np.float32)
+        """Return what some of the rows weigh above each plane."""
+        places = np.ascontiguousarray(self.places[some].T)
         weights = None if self.weights is None else self.weights[some]
-        normals = planes.normals.astype(np.float32)
-        least = planes.least.astype(np.float32)[:, None]
+        least = planes.least[:, None]
         found = np.empty(len(planes))
         step = max(1, _BLOCK // max(places.shape[1], 1))
         for start in range(0, len(planes), step):
             part = slice(start, start + step)
-            met = product(normals[part], places) >= least[part]
+            met = product(planes.normals[part], places) >= least[part]
             if weights is None:
                 found[part] = np.count_nonzero(met, axis=1)
             else:

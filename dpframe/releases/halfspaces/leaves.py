@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from dpframe.products import product
-from dpframe.releases.halfspaces.ball import SLACK, TIE
+from dpframe.releases.halfspaces.ball import TIE
 from dpframe.releases.halfspaces.cloud import Cloud
 from dpframe.releases.halfspaces.evidence import AllRows, Evidence
 
@@ -162,9 +162,7 @@ class Leaves:
     def choices(self) -> float:
         """The logarithm of how many sums of counts `evidence` may be about.
 
-        Which boxes count follows from the side on which their corners lie, some of a
-        plane moved up by `SLACK` and the others of one moved down. That is one plane
-        for corners with one coordinate more, which says how theirs is moved; and planes
+        Which boxes count follows from the side on which their corners lie, and planes
         divide m points in d dimensions in at most ``2 (e m / d)^d`` ways [1]_.
 
         References
@@ -172,8 +170,8 @@ class Leaves:
         .. [1] Cover (1965), Geometrical and Statistical Properties of Systems of Linear
            Inequalities with Applications in Pattern Recognition.
         """
-        size = self.ball.dimension + 1
-        corners = math.log(len(self.boxes.raw)) + self.ball.dimension * math.log(2)
+        size = self.ball.dimension
+        corners = math.log(len(self.boxes.raw)) + size * math.log(2)
         return math.log(2) + size * (1 + max(corners - math.log(size), 0.0))
 
     # What is proved of all planes at once
@@ -230,20 +228,16 @@ class Leaves:
     def _summed(
         self, planes: Planes, rows: Array, *, wrong: bool = False
     ) -> tuple[Array, Array]:
-        """Return the sums over boxes that count for sure, and that may.
-
-        In single precision, whose errors are well within `SLACK`.
-        """
+        """Return the sums over boxes that count for sure, and that may."""
         sure, possible = np.empty(len(planes)), np.empty(len(planes))
-        centres = np.ascontiguousarray(self._centres.T, dtype=np.float32)
-        halves = np.ascontiguousarray(self._halves.T, dtype=np.float32)
-        normals = planes.normals.astype(np.float32)
-        offsets = planes.least.astype(np.float32)[:, None]
+        centres = np.ascontiguousarray(self._centres.T)
+        halves = np.ascontiguousarray(self._halves.T)
+        normals, offsets = planes.normals, planes.least[:, None]
         step = max(1, _BLOCK // len(rows))
         for start in range(0, len(planes), step):
             part = slice(start, start + step)
             middle = product(normals[part], centres) - offsets[part]
-            spread = product(np.abs(normals[part]), halves) + np.float32(SLACK)
+            spread = product(np.abs(normals[part]), halves)
             above, touched = middle >= spread, middle >= -spread
             if wrong:
                 above, touched = self._mislabelled(above, touched)

@@ -159,8 +159,7 @@ class HalfspaceOracle(SyntheticRows[N]):
         The interval holds for the fraction itself: it is what the counts along the
         nearest released direction, or in boxes, prove. It covers the noise, and rows
         that may lie on either side; the fraction is usually much closer than its ends.
-        Clipping to bounds is left out. A row that falls short of the offset by less
-        than ``2**-18`` in the unit ball counts as reaching it.
+        Clipping to bounds is left out.
 
         Whole numbers belong in columns of integers: if those of a float column are
         asked about, as by ``{"years": 1}, 12``, a box around 12 is cut in half. Cast

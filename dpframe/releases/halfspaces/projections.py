@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from dpframe.releases.halfspaces.ball import SLACK, nearest
+from dpframe.releases.halfspaces.ball import ROUNDED, nearest
 from dpframe.releases.halfspaces.cloud import Cloud
 from dpframe.releases.halfspaces.denoise import denoised
 from dpframe.releases.halfspaces.evidence import AllRows, Evidence
@@ -259,7 +259,7 @@ class Projections:
     def _covers(self, margin: float) -> bool:
         """Whether each plane's nearest direction decides it but for the margin."""
         width = float(np.diff(self.edges, axis=1).max())
-        return 2 * (margin - self.radius - SLACK) >= width
+        return 2 * (margin - self.radius - ROUNDED) >= width
 
     def _nearest(self, planes: Planes, margin: float) -> _Nearest:
         """Return the nearest direction of each plane, and which of its bins decide."""
@@ -269,8 +269,8 @@ class Projections:
         rest = planes.normals - cosine[:, None] * near
         long = np.sqrt((rest * rest).sum(axis=1))
         wide = np.abs(rest).sum(axis=1) / math.sqrt(self.ball.dimension)
-        slack = np.minimum(long, wide) + SLACK
-        size, b = np.abs(cosine), planes.least
+        slack = np.minimum(long, wide) + ROUNDED
+        size, b = np.abs(cosine), planes.offsets
         flipped = cosine < 0
         edges = self.edges[place]
         edges = np.where(flipped[:, None], -edges[:, ::-1], edges)

@@ -21,7 +21,7 @@ from dpframe import (
 )
 from dpframe.deviation import WIDEST, EveryPlane
 from dpframe.mechanisms.compared_planes import MOST_PLANES, whole_planes
-from dpframe.releases.halfspaces.ball import TIE, Planes
+from dpframe.releases.halfspaces.ball import ROUNDED, Planes
 from dpframe.slices import EXACT, Slices
 from dpframe.tally import COARSE
 from dpframe.testing import recording, seeded
@@ -132,7 +132,7 @@ def test_rows_on_a_plane_are_above_it_and_so_are_rows_rounded_onto_it() -> None:
     with recording(noiseless=True):
         empty = rows().clear().cast({"x": pl.Float64})
         release = released(empty, bounds={"x": (-1, 1), "y": (-1, 1)})
-    step = TIE * math.sqrt(2)  # of a column, for one that long in the unit ball
+    step = ROUNDED * math.sqrt(2)  # of a column, for one that long in the unit ball
     for x, expected in ((0.5, 1), (0.5 - step / 4, 1), (0.5 - 3 * step, 0)):
         data = pl.DataFrame({"x": [x], "y": [0.0]})
         assert exact(data, release, [({"x": 1}, 0.5)])[0] == expected
@@ -223,7 +223,7 @@ def test_planes_are_whole_numbers_whose_products_are_exact(dimension: int) -> No
     y = draw.integers(-COARSE, COARSE + 1, (60, dimension))
     x = y / (COARSE * math.sqrt(dimension))
     places = (x * normals).sum(axis=1)
-    for moved, met in ((0.0, True), (TIE * 0.9, True), (TIE * 1.1, False)):
+    for moved, met in ((0.0, True), (ROUNDED * 0.9, True), (ROUNDED * 1.1, False)):
         planes = Planes(normals=normals, offsets=places + moved)
         directions, offsets = whole_planes(planes)
         found = [
