@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
-from dpframe.tally import by_name
+from dpframe.tally import Limited, by_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +28,7 @@ WIDEST: Final = 1 << 61
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compared:
+class Compared(Limited):
     """Rows on public grids, whose counts are compared with answers in grid units.
 
     Rows with a missing value count as absent.
@@ -52,16 +52,6 @@ class Compared:
     def columns(self) -> dict[str, ColumnType]:
         """Every column that is read."""
         return by_name(grid.column for grid in self.grids)
-
-    @property
-    def multiplicity(self) -> int:
-        """By how many grid units one unit changes a count at most, and so the error."""
-        return self.contribution.multiplicity
-
-    @property
-    def multiplicity_squared(self) -> int:
-        """The square of that."""
-        return self.contribution.multiplicity_squared
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,24 +125,24 @@ class EveryPlane:
         return 1
 
     @property
-    def contribution(self) -> Contribution:
-        """Of rows: each alone, or sharing a weight within their unit."""
-        return self.slices.contribution
-
-    @property
     def columns(self) -> dict[str, ColumnType]:
         """Every column that is read."""
         return self.slices.columns
 
     @property
+    def contribution(self) -> Contribution:
+        """Of rows: each alone, or sharing a weight within their unit."""
+        return self.slices.contribution
+
+    @property
     def multiplicity(self) -> int:
         """By how many grid units one unit changes a count at most, and so the error."""
-        return self.contribution.multiplicity
+        return self.slices.multiplicity
 
     @property
     def multiplicity_squared(self) -> int:
         """The square of that."""
-        return self.contribution.multiplicity_squared
+        return self.slices.multiplicity_squared
 
 
 Deviation: TypeAlias = EveryInterval | EveryQuery | EveryPlane

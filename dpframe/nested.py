@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import numpy as np
 
 from dpframe.errors import ParameterError
-from dpframe.tally import MAX_CELLS, Contribution, Tally
+from dpframe.tally import MAX_CELLS, Contribution, Limited, Tally
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +27,7 @@ Fanouts: TypeAlias = tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Nested:
+class Nested(Limited):
     """How many rows lie in each node of a complete tree, level by level.
 
     The leaves are the cells of some axes. Level k splits each axis j of the level above
@@ -80,16 +80,6 @@ class Nested:
     def columns(self) -> dict[str, ColumnType]:
         """Every column that is read."""
         return self.leaves.columns
-
-    @property
-    def multiplicity(self) -> int:
-        """What one unit adds at most, in any norm: so many rows' worth."""
-        return self.contribution.multiplicity
-
-    @property
-    def multiplicity_squared(self) -> int:
-        """What it adds at most in the L2 norm, in squared rows' worths."""
-        return self.contribution.multiplicity_squared
 
     def stack(self, cells: Array) -> Array:
         """Return the counts of all nodes, as `stacked`, from those of the cells."""

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from dpframe.curve import Curve
-from dpframe.tally import Contribution, by_name
+from dpframe.tally import Contribution, Limited, by_name
 
 if TYPE_CHECKING:
     from dpframe.grid import Grid
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ordering:
+class Ordering(Limited):
     """The order of the rows on a grid, or on several along a curve; by cell.
 
     Rows with a missing value count as absent. The weight of the rows in any range of
@@ -59,13 +59,3 @@ class Ordering:
     def weight(self) -> int:
         """Grid units that one full row weighs."""
         return self.contribution.resolution
-
-    @property
-    def multiplicity(self) -> int:
-        """By how many grid units one unit changes the count of a range at most."""
-        return self.contribution.multiplicity
-
-    @property
-    def multiplicity_squared(self) -> int:
-        """The square of how far it moves several counts in the L2 norm at most."""
-        return self.contribution.multiplicity_squared

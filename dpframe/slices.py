@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from dpframe.errors import ParameterError
-from dpframe.tally import COARSE, MAX_CELLS, Contribution, Per, Tally
+from dpframe.tally import COARSE, MAX_CELLS, Contribution, Limited, Per, Tally
 
 if TYPE_CHECKING:
     from dpframe.grid import Grid
@@ -27,7 +27,7 @@ EXACT: Final = 1 << 53
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Slices:
+class Slices(Limited):
     """How many rows lie in each bin along each direction; by label, if there is one.
 
     Bins are ``2**shift`` long: a row is in bin ``(<y, u> + offset) >> shift``, or in
@@ -143,13 +143,3 @@ class Slices:
     def columns(self) -> dict[str, ColumnType]:
         """Every column that is read."""
         return self.rows.columns
-
-    @property
-    def multiplicity(self) -> int:
-        """What one unit adds at most, in any norm: so many rows' worth."""
-        return self.contribution.multiplicity
-
-    @property
-    def multiplicity_squared(self) -> int:
-        """What it adds at most in the L2 norm, in squared rows' worths."""
-        return self.contribution.multiplicity_squared

@@ -334,8 +334,24 @@ class Contribution:
         return self.limit
 
 
+class Limited:
+    """A statistic of which one unit's part is limited as its contribution says."""
+
+    contribution: Contribution
+
+    @property
+    def multiplicity(self) -> int:
+        """What one unit adds at most, in any norm: so many rows' worth."""
+        return self.contribution.multiplicity
+
+    @property
+    def multiplicity_squared(self) -> int:
+        """The square of what it adds at most in the L2 norm."""
+        return self.contribution.multiplicity_squared
+
+
 @dataclass(frozen=True, kw_only=True)
-class Tally:
+class Tally(Limited):
     """Sums of whole-number row functions by cell, and what one unit can change.
 
     Attributes
@@ -395,16 +411,6 @@ class Tally:
     def is_count(self) -> bool:
         """Whether only rows or units are counted."""
         return self.monomials == ((),) and self.outputs == (((1, ()),),)
-
-    @property
-    def multiplicity(self) -> int:
-        """What one unit adds at most, in any norm: so many rows' worth."""
-        return self.contribution.multiplicity
-
-    @property
-    def multiplicity_squared(self) -> int:
-        """What it adds at most in the L2 norm, in squared rows' worths."""
-        return self.contribution.multiplicity_squared
 
     def combine(self, sums: np.ndarray) -> np.ndarray:
         """Return the outputs, shape ``(cells, outputs)``, from the monomials' sums."""
