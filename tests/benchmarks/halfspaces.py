@@ -4,7 +4,8 @@ An error is printed as margin error / plain error. The margin error is the large
 the planes, of how far the answer is above the share of rows above the plane moved down
 by the margin, or below the share above the plane moved up. The plain error is the mean
 distance to the share itself. Both are means over the runs, and "worst run" holds the
-largest of each, of "auto". "worst of these" is the largest of the simulated data.
+largest of each, of "auto". "worst of three" is the largest of sphere, clusters and
+skewed, which the bars are of; many rows of the wide sphere lie on the faces of the box.
 
 "singly" is as many Laplace answers that share the same epsilon, cut to [0, 1];
 the plain error of "auto" also stands as a ratio to the mean distance of uncut ones,
@@ -50,6 +51,7 @@ BARS = {
     (5, 1_000_000): (0.0, 0.004),
     (20, 1_000_000): (0.016, 0.038),
 }
+BARRED = ("sphere", "clusters", "skewed")
 SLACK = 1.25
 # So many planes one by one: expected errors beside that of "auto" on `PLANES`.
 MORE = {(5, 1_000_000): 10_000, (20, 1_000_000): 100_000}
@@ -75,7 +77,8 @@ def run(runs: int = 5) -> Rows:
             table += [
                 {**setting, "data": name, **shown(one)} for name, one in each.items()
             ]
-            table += summary(setting, each)
+            barred = {name: one for name, one in each.items() if name in BARRED}
+            table += summary(setting, barred)
     for case in real():
         count, columns = case.y.shape
         for margin, one in errors(case, runs).items():
@@ -160,7 +163,7 @@ def text(pair: np.ndarray) -> str:
 
 
 def summary(setting: dict[str, Any], found: dict[str, Found]) -> Rows:
-    """Return the worst of the shapes, and how that compares with the bars."""
+    """Return the worst of three shapes, and how that compares with the bars."""
     ways = [way for way, pairs in next(iter(found.values())).items() if pairs]
     means = {
         way: np.max([np.mean(one[way], axis=0) for one in found.values()], axis=0)
@@ -173,7 +176,7 @@ def summary(setting: dict[str, Any], found: dict[str, Found]) -> Rows:
     auto = ways[0]
     row = {
         **setting,
-        "data": "worst of these",
+        "data": "worst of three",
         **shown({w: [m] for w, m in means.items()}),
     }
     table = [{**row, "worst run": text(tops[auto])}]
