@@ -390,7 +390,8 @@ def test_no_release_shows_a_cell(
                 words += [repr(release), str(release), release._repr_html_()]
                 words += [repr(release.provenance), release.guarantee]
                 words.append(repr(release.raw))
-                if not isinstance(release, dpframe.SyntheticIntervals):
+                rows = (dpframe.SyntheticIntervals, dpframe.HalfspaceOracle)
+                if not isinstance(release, rows):
                     words.append(repr(release.interval()))
                 words += [repr(release.to_dict()), repr(release.noise)]
                 words.append(path.read_bytes().decode("latin-1"))

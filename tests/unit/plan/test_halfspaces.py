@@ -275,7 +275,7 @@ def test_where_nothing_is_proved_a_rule_of_thumb_is_given(
         ({"columns": 1, "margin": 0.1}, ParameterError, "from 2 to 50"),
         ({"columns": 51, "margin": 0.1}, ParameterError, "from 2 to 50"),
         ({"columns": 2.0, "margin": 0.1}, ParameterTypeError, "whole number"),
-        ({"columns": 2, "margin": 1}, ParameterError, "between 0 and 1"),
+        ({"columns": 2, "margin": 1}, ParameterError, "greater than 0 and less"),
         ({"columns": 2, "margin": "a"}, ParameterTypeError, "margin must be a number"),
         ({"columns": 2, "margin": 0.1, "label": 1}, ParameterTypeError, "label must"),
         ({"columns": 2, "margin": 0.1, "method": "a"}, ParameterError, "method must"),
