@@ -149,13 +149,26 @@ class Leaves:
         Of rows whose label is not whether they are, if `wrong`.
         """
         raw = self.boxes.raw
-        sure, possible = self._summed(planes, raw, wrong=wrong)
-        ones = self._summed(planes, np.ones_like(raw), wrong=wrong)
+        centres = np.ascontiguousarray(self._centres.T)
+        halves = np.ascontiguousarray(self._halves.T)
+        normals, offsets = planes.normals, planes.least[:, None]
+        rows, noises = np.empty((2, len(planes))), np.empty((2, len(planes)))
+        step = max(1, _BLOCK // len(raw))
+        for start in range(0, len(planes), step):
+            part = slice(start, start + step)
+            middle = product(normals[part], centres) - offsets[part]
+            spread = product(np.abs(normals[part]), halves)
+            decided = middle >= spread, middle >= -spread
+            if wrong:
+                decided = self._mislabelled(*decided)
+            for end, boxes in enumerate(decided):
+                rows[end, part] = boxes @ raw
+                noises[end, part] = np.count_nonzero(boxes, axis=1)
         return Evidence(
-            sure=sure,
-            possible=possible,
-            sure_noises=ones[0],
-            possible_noises=ones[1],
+            sure=rows[0],
+            possible=rows[1],
+            sure_noises=noises[0],
+            possible_noises=noises[1],
         )
 
     @property
@@ -224,25 +237,6 @@ class Leaves:
     @cached_property
     def _halves(self) -> Array:
         return (self._ends[1] - self._ends[0]) / 2
-
-    def _summed(
-        self, planes: Planes, rows: Array, *, wrong: bool = False
-    ) -> tuple[Array, Array]:
-        """Return the sums over boxes that count for sure, and that may."""
-        sure, possible = np.empty(len(planes)), np.empty(len(planes))
-        centres = np.ascontiguousarray(self._centres.T)
-        halves = np.ascontiguousarray(self._halves.T)
-        normals, offsets = planes.normals, planes.least[:, None]
-        step = max(1, _BLOCK // len(rows))
-        for start in range(0, len(planes), step):
-            part = slice(start, start + step)
-            middle = product(normals[part], centres) - offsets[part]
-            spread = product(np.abs(normals[part]), halves)
-            above, touched = middle >= spread, middle >= -spread
-            if wrong:
-                above, touched = self._mislabelled(above, touched)
-            sure[part], possible[part] = above @ rows, touched @ rows
-        return sure, possible
 
     def _mislabelled(self, above: Array, touched: Array) -> tuple[Array, Array]:
         """Return where all rows have a label that is not their side, and where some."""
