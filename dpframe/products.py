@@ -15,6 +15,9 @@ Array = np.ndarray[Any, np.dtype[Any]]
 _SMALL: Final = 1 << 17
 """Multiplications in a product that no library gives to threads."""
 
+_SMALL_SUM: Final = 1 << 13
+"""The same, of a matrix and a vector."""
+
 
 def product(left: Array, right: Array) -> Array:
     """Return the matrix product, tile by tile.
@@ -41,6 +44,30 @@ def product(left: Array, right: Array) -> Array:
     if whole < size:
         np.matmul(left, right[:, whole:], out=found[:, whole:])
     return found
+
+
+def weighed(met: Array, weights: Array) -> Array:
+    """Return what the cells that are met weigh, row by row.
+
+    Parameters
+    ----------
+    met : array of bool
+        Shape ``(m, n)``: a few rows.
+    weights : array of float64
+        Shape ``(n,)``.
+
+    Returns
+    -------
+    array of float64
+        Shape ``(m,)``.
+    """
+    rows, size = met.shape
+    wide = max(1, _SMALL_SUM // max(rows, 1))
+    whole = size - size % wide
+    cells = met.astype(np.float64)
+    tiles = _tiled(cells[:, :whole], wide)
+    parts = np.matmul(tiles, weights[:whole].reshape(-1, wide, 1))
+    return parts[:, :, 0].sum(axis=0) + cells[:, whole:] @ weights[whole:]
 
 
 def _tiled(matrix: Array, wide: int) -> Array:

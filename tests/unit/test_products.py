@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpframe import products
-from dpframe.products import product
+from dpframe.products import product, weighed
 
 
 def whole_numbers(*shape: int) -> np.ndarray:
@@ -41,3 +41,16 @@ def test_single_precision_stays_single() -> None:
     left, right = np.eye(3, dtype=np.float32), np.ones((3, 70_000), dtype=np.float32)
     assert product(left, right).dtype == np.float32
     assert (product(left, right) == 1).all()
+
+
+@pytest.mark.parametrize("size", [0, 1, 7, 1000, 12_345])
+@pytest.mark.parametrize("rows", [0, 1, 6, 33])
+@pytest.mark.parametrize("small", [1, 100, 1 << 13])
+def test_cells_that_are_met_weigh_what_they_do_at_once(
+    size: int, rows: int, small: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(products, "_SMALL_SUM", small)
+    met, weights = whole_numbers(rows, size) > 0, whole_numbers(size)
+    found = weighed(met, weights)
+    assert found.dtype == np.float64
+    assert np.array_equal(found, met @ weights)

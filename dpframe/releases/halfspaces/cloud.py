@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from dpframe.products import product
+from dpframe.products import product, weighed
 
 if TYPE_CHECKING:
     from dpframe.releases.halfspaces.ball import Planes
@@ -78,5 +78,5 @@ class Cloud:
             if weights is None:
                 found[part] = np.count_nonzero(met, axis=1)
             else:
-                found[part] = met @ weights
+                found[part] = weighed(met, weights)
         return found

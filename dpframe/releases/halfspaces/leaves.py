@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from dpframe.products import product
+from dpframe.products import product, weighed
 from dpframe.releases.halfspaces.ball import TIE
 from dpframe.releases.halfspaces.cloud import Cloud
 from dpframe.releases.halfspaces.evidence import AllRows, Evidence
@@ -162,7 +162,7 @@ class Leaves:
             if wrong:
                 decided = self._mislabelled(*decided)
             for end, boxes in enumerate(decided):
-                rows[end, part] = boxes @ raw
+                rows[end, part] = weighed(boxes, raw)
                 noises[end, part] = np.count_nonzero(boxes, axis=1)
         return Evidence(
             sure=rows[0],
