@@ -186,8 +186,8 @@ class IntervalMethods(Runner[N]):
         with what `.count` says, in whole rows. For all intervals both ends are rounded,
         to whole rows or with a privacy unit to 2^-16 of one.
 
-        A row is above a plane from 2^-20 below it on, in the unit ball, as it is for
-        the answers. Rows count whatever their label is, and also where it is missing.
+        Rows are rounded in the unit ball, so one is above a plane from 2^-20 below it
+        on. Rows count whatever their label is, and also where it is missing.
 
         Raises
         ------

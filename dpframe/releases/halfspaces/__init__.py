@@ -1,3 +1,3 @@
-"""Shares of rows in halfspaces: points fitted to a release, and what they answer."""
+"""Fractions of rows in halfspaces: what was released, and what it tells of them."""
 
 from __future__ import annotations
