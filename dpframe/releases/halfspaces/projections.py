@@ -81,8 +81,9 @@ class Projections:
         if broken or not self.directions.any(axis=1).all():
             msg = "a direction has a whole number for each column"
             raise ValueError(msg)
-        counts = self.counts.shape
-        if counts[:2] != (len(self.labels), shape[0]) or counts[2] % 2:
+        labels, directions, bins = self.counts.shape
+        fits = labels in {1, _LABELLED} and directions == shape[0]
+        if not fits or not bins or bins % 2:
             msg = "each direction has an even number of bins"
             raise ValueError(msg)
         if not np.isfinite(self.counts).all() or not self.radius >= 0:
@@ -90,14 +91,9 @@ class Projections:
             raise ValueError(msg)
 
     @property
-    def labels(self) -> range:
-        """The labels that rows are told apart by."""
-        return range(min(len(self.counts), _LABELLED))
-
-    @property
     def is_labelled(self) -> bool:
         """Whether rows are told apart by a label."""
-        return len(self.labels) == _LABELLED
+        return len(self.counts) == _LABELLED
 
     @cached_property
     def units(self) -> Array:
@@ -122,9 +118,8 @@ class Projections:
     @cached_property
     def total(self) -> AllRows:
         """All rows: the mean of what all directions count."""
-        labels, size, bins = self.counts.shape
-        rows = float(self.counts.sum()) / size
-        return _total((labels, size, bins), rows, self.noise, self.unit)
+        rows = float(self.counts.sum()) / len(self.directions)
+        return _total(self.counts.shape, rows, self.noise, self.unit)
 
     @property
     def raw(self) -> Array:
@@ -160,7 +155,8 @@ class Projections:
         edges = np.linspace(-1, 1, self.counts.shape[2] + 1)
         found: list[Array] = []
         for counts, size in zip(self.counts, self._sizes, strict=True):
-            below = _fractions(denoised(counts, stddev=stddev))
+            clean = denoised(counts, stddev=stddev)
+            below = _fractions(_running(clean), float(clean[0].sum()))
             found.append(fitted_points(self.units, below, edges, size=size))
         return self.ball.codes(np.concatenate(found))
 
@@ -191,8 +187,8 @@ class Projections:
         direction that is too far away.
         """
         near = self._nearest(planes, margin if self._covers(margin) else 0.0)
-        below = _normed(self._together, self.total.rows)
-        least, most = near.share(below, near.plus), near.share(below, near.minus)
+        least = near.beyond(self._below, near.plus)
+        most = near.beyond(self._below, near.minus)
         return np.clip(self.cloud.above(planes), least, np.maximum(least, most))
 
     def wrong(self, planes: Planes, margin: float) -> Array:
@@ -207,12 +203,11 @@ class Projections:
         """
         near = self._nearest(planes, 0.0)
         bins = self.counts.shape[2]
-        running = np.cumsum(self.counts, axis=2)
-        running = np.concatenate([np.zeros_like(running[:, :, :1]), running], axis=2)
+        running = _running(self.counts)
         sure, possible = bins - near.sure, bins - near.possible
         if not wrong:
             rows = running.sum(axis=0)
-            labels = len(self.labels)
+            labels = len(self.counts)
             return Evidence(
                 sure=near.beyond(rows, near.sure),
                 possible=near.beyond(rows, near.possible),
@@ -246,15 +241,18 @@ class Projections:
 
     def worst(self, confidence: float) -> float:
         """Return by how many rows any end of a bin, and all rows, are off together."""
-        shape = (len(self.counts), self.counts.shape[1], self.counts.shape[2])
-        return worst_noise(self.noise, self.unit, shape, confidence=confidence)
+        return worst_noise(
+            self.noise, self.unit, self.counts.shape, confidence=confidence
+        )
 
     # Inside
 
     @cached_property
-    def _together(self) -> Array:
-        """Rows below the ends of bins, made to rise from 0."""
-        return _risen(self.counts.sum(axis=0))
+    def _below(self) -> Array:
+        """Which fraction of the rows is below each end of a bin: from 0 to 1."""
+        running = _running(self.counts.sum(axis=0))
+        running[:, 1:] = [monotone(each) for each in running[:, 1:]]
+        return _fractions(running, self.total.rows)
 
     def _covers(self, margin: float) -> bool:
         """Whether each plane's nearest direction decides it but for the margin."""
@@ -354,34 +352,17 @@ class _Nearest:
         """Return what lies in some bins and all after them."""
         return running[self.place, -1] - self.upto(running, bins)
 
-    def share(self, below: Array, bins: Array) -> Array:
-        """Return the fraction in some bins and all after them, from fractions below."""
-        last = below.shape[1] - 1
-        there = below[self.place, np.where(self.flipped, last - bins, bins)]
-        return np.where(self.flipped, there, 1 - there)
+
+def _running(counts: Array) -> Array:
+    """Return rows below the ends of bins, from counts along the last axis."""
+    sums = np.cumsum(counts, axis=-1)
+    return np.concatenate([np.zeros_like(sums[..., :1]), sums], axis=-1)
 
 
-def _risen(counts: Array) -> Array:
-    """Return rows below the ends of bins, from counts of shape ``(K, bins)``."""
-    ends = np.stack([monotone(each) for each in np.cumsum(counts, axis=1)])
-    return np.concatenate([np.zeros((len(ends), 1)), ends], axis=1)
-
-
-def _fractions(counts: Array) -> Array:
-    """Return fractions below the ends of bins; even ones where there are no rows."""
-    total = float(counts[0].sum())
-    ends = np.linspace(0, 1, counts.shape[1] + 1)
-    below = np.broadcast_to(ends, (len(counts), len(ends))).copy()
-    if total > 0:
-        below[:, 1:] = np.minimum(np.cumsum(counts, axis=1) / total, 1.0)
-        below[:, -1] = 1.0
-    return below
-
-
-def _normed(rows: Array, whole: float) -> Array:
-    """Return rows as fractions of all of them."""
+def _fractions(running: Array, whole: float) -> Array:
+    """Return rows below the ends of bins as fractions; even ones if there are none."""
     if not whole > 0:
-        return np.broadcast_to(np.linspace(0, 1, rows.shape[1]), rows.shape)
-    found = np.minimum(rows / whole, 1.0)
+        return np.broadcast_to(np.linspace(0, 1, running.shape[1]), running.shape)
+    found = np.minimum(running / whole, 1.0)
     found[:, -1] = 1.0  # beyond all bins are no rows, whatever a direction has counted
     return found

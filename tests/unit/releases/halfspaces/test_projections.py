@@ -261,6 +261,8 @@ def test_shapes_that_are_none_are_refused() -> None:
         {"directions": np.zeros((2, 2), dtype=np.int64)},
         {"directions": shape.directions.astype(float)},
         {"counts": np.zeros((1, 2, 5))},
+        {"counts": np.zeros((1, 2, 0))},
+        {"counts": np.zeros((3, 2, 4))},
         {"counts": np.full((1, 2, 4), np.nan)},
         {"radius": -1.0},
     ):
