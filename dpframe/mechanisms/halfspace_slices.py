@@ -115,7 +115,7 @@ def frame_number(dimension: int, rows: float, loss: Loss) -> int:
         scaled = 0.11 * math.sqrt(known * float(loss.epsilon))
     else:
         scaled = 0.026 * known * math.sqrt(loss.as_rho)
-    most = max(min(_MOST_FRAMED // dimension, _MOST_FRAMES), 1)
+    most = min(_MOST_FRAMED // dimension, _MOST_FRAMES)
     return int(min(max(scaled * dimension**0.8 / dimension, 1), most))
 
 

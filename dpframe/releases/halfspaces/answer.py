@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from dpframe.releases.figures import PRINTED
+from dpframe.releases.hosts import StoredHost
 from dpframe.releases.rounding import shown_range
 from dpframe.releases.scalar import ScalarRelease
 
@@ -38,7 +39,7 @@ class HalfspaceAnswer(ScalarRelease[N]):
         What was asked, in words.
     """
 
-    __slots__ = ("_band", "_counted", "_measured")
+    __slots__ = ("_band", "_counted", "_host", "_measured")
 
     def __init__(
         self,
@@ -53,16 +54,16 @@ class HalfspaceAnswer(ScalarRelease[N]):
         super().__init__(figures=figures, measured=measured, host=host, title=title)
         self._counted = counted
         self._band = band
-        self._measured = (measured, host)
+        self._measured = measured
+        self._host = StoredHost.of(self._native)
 
     @property
     def count(self) -> ScalarRelease[N]:
         """How many rows they are, at least 0, with their error."""
-        measured, host = self._measured
         return ScalarRelease(
             figures=self._counted,
-            measured=measured,
-            host=host,
+            measured=self._measured,
+            host=self._host,
             title=f"count of {self._title}",
         )
 

@@ -281,7 +281,8 @@ class UnitBall:
             self._check_names(frame)
             rows = len(given)
             blank = np.zeros(rows)
-            return np.stack([_vector(frame.get(n, blank)) for n in self.names], axis=1)
+            columns = [_weights(frame.get(name, blank)) for name in self.names]
+            return np.stack(columns, axis=1)
         if isinstance(given, Mapping):
             return self._from_mapping(cast("Mapping[object, object]", given))[None, :]
         mapped = isinstance(given, Sequence) and not isinstance(given, str)
@@ -289,7 +290,7 @@ class UnitBall:
         if listed and any(isinstance(each, Mapping) for each in listed):
             rows = [self._from_mapping(each) for each in listed]
             return np.stack(rows)
-        w = _numbers(given, what="a direction")
+        w = _weights(given)
         w = w[None, :] if w.ndim == _VECTOR else w
         if w.ndim != _MATRIX or w.shape[1] != self.dimension:
             size = w.shape[-1] if w.ndim else 1
@@ -305,8 +306,7 @@ class UnitBall:
             raise ParameterTypeError(msg)
         named = cast("Mapping[object, object]", given)
         self._check_names(named)
-        weights = [named.get(name, 0.0) for name in self.names]
-        return _vector(_numbers(weights, what="a direction"))
+        return _weights([named.get(name, 0.0) for name in self.names])
 
     def _check_names(self, named: Mapping[Any, object]) -> None:
         for name in named:
@@ -353,8 +353,8 @@ def _float(value: Fraction) -> float:
     return float(max(min(value, _LARGEST), -_LARGEST))
 
 
-def _vector(given: Any) -> Array:
-    return np.asarray(_numbers(given, what="a direction"), dtype=np.float64)
+def _weights(given: Any) -> Array:
+    return _numbers(given, what="a direction")
 
 
 def _numbers(given: Any, *, what: str) -> Array:

@@ -45,18 +45,13 @@ class Cloud:
 
     def wrong(self, planes: Planes) -> Array:
         """Return the fraction whose label is not whether they are above each plane."""
-        labels = self.labelled
+        labels = self.labels
+        if labels is None:
+            msg = "these rows have no labels"
+            raise ValueError(msg)
         false, true = self._weighed(planes, ~labels), self._weighed(planes, labels)
         positive = labels if self.weights is None else self.weights[labels]
         return self._fraction(false + float(positive.sum()) - true)
-
-    @property
-    def labelled(self) -> Array:
-        """The labels, of rows that have some."""
-        if self.labels is None:
-            msg = "these rows have no labels"
-            raise ValueError(msg)
-        return self.labels
 
     def _fraction(self, weighed: Array) -> Array:
         """Return weights as fractions of all, of which all together are exactly 1."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-LEAST_CHANCE: Final = 1e-300
+_LEAST_CHANCE: Final = 1e-300
 """Smaller chances are taken for this one."""
 
 
@@ -73,7 +73,7 @@ class AllRows:
         """Return what a sum of noises exceeds, in rows, with a chance of at most."""
         if not variances:
             return 0.0
-        share = max(chance, LEAST_CHANCE)
+        share = max(chance, _LEAST_CHANCE)
         return _bound(self.noise, variances, share) * float(self.unit)
 
     def error(self, chance: float) -> float:

@@ -54,7 +54,7 @@ _SHAPES: Final[Mapping[str, type[Shape]]] = {
 _SEARCHED: Final = 10_000  # rows among which the best halfspace is sought
 _MEGABYTE: Final = 1e6
 
-NEEDED: Final = 0.1
+_NEEDED: Final = 0.1
 """The error, as a fraction of the rows, that `rows_needed` is about."""
 
 
@@ -79,7 +79,7 @@ class Halfspace(NamedTuple):
 class HalfspaceOracle(SyntheticRows[N]):
     """One release that answers every halfspace query, and rows to match.
 
-    Answers cost nothing more, however many are asked. Synthetic rows are fitted to what
+    Answers cost nothing more, however many are asked. Synthetic rows are made from what
     was released when the first answer is asked for; an answer's interval is what the
     released counts prove of the fraction itself.
 
@@ -173,7 +173,7 @@ class HalfspaceOracle(SyntheticRows[N]):
             If it names another column, or is not made of numbers.
         """
         planes = self.plane(w, offset, scaled=scaled)
-        return self._answered(planes, self._words(w, offset))
+        return self._answer(self._answers.answered(planes), self._words(w, offset))
 
     def query_many(
         self,
@@ -395,16 +395,13 @@ class HalfspaceOracle(SyntheticRows[N]):
         `alpha` a tenth. Infinite where no number that a float holds is enough, as with
         ``method="jl_net"``.
         """
-        return math.ceil(worst) if math.isfinite(worst := self._worst) else worst
+        needed = self._shape.worst(PRINTED) / _NEEDED
+        return math.ceil(needed) if math.isfinite(needed) else needed
 
     @property
     def nbytes(self) -> int:
         """How many bytes the released figures and the synthetic rows take."""
         return self._shape.nbytes
-
-    @property
-    def _worst(self) -> float:
-        return self._shape.worst(PRINTED) / NEEDED
 
     # What every release says
 
@@ -506,9 +503,6 @@ class HalfspaceOracle(SyntheticRows[N]):
         if self._label is None:
             msg = "This release has no label, so no row can be classified wrongly."
             raise ParameterError(msg, hint="release it with label=, a Boolean column.")
-
-    def _answered(self, planes: Planes, words: str) -> HalfspaceAnswer[N]:
-        return self._answer(self._answers.answered(planes), words)
 
     def _mistaken(
         self, planes: Planes, words: str, *, choices: float
