@@ -9,24 +9,18 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-import pandas as pd
 import polars as pl
 
 from dpframe.declare import public_value
-from dpframe.errors import (
-    ColumnNotFoundError,
-    ParameterError,
-    ParameterTypeError,
-)
+from dpframe.errors import ParameterError
 from dpframe.grid import series
-from dpframe.table import enumeration
+from dpframe.releases.halfspaces.weights import numbers, read_weights
 from dpframe.values import Kind
 
 if TYPE_CHECKING:
@@ -47,11 +41,7 @@ _FAR: Final = 2.0**24
 """Places of rows, in halves of their bounds, beyond which floats are too coarse."""
 
 _LARGEST: Final = Fraction(sys.float_info.max)
-_NO_NUMBERS: Final = (bool, np.bool_, str, bytes, np.datetime64, np.timedelta64)
-"""What Python takes for a number, or reads as one."""
-
 _VECTOR: Final = 1
-_MATRIX: Final = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,9 +188,7 @@ class UnitBall:
         Parameters
         ----------
         weights : array, sequence or mapping
-            One question or several: numbers in the order of the columns, or mappings
-            of columns to numbers, where those left out weigh 0. A frame, or a pandas
-            Series with names, is read by these.
+            Of one question or several, in any form that `read_weights` takes.
         offsets : float or sequence of float
             One for all, or one each; several of one direction are as many questions.
         scaled : bool
@@ -215,8 +203,8 @@ class UnitBall:
         ParameterError
             If a direction is zero, not finite, or of the wrong length.
         """
-        asked = self.weights(weights)
-        given = _numbers(public_value(offsets), what="an offset")
+        asked = read_weights(weights, self.names)
+        given = numbers(public_value(offsets), what="an offset")
         if given.ndim == _VECTOR and len(asked) == 1:
             asked = np.repeat(asked, given.size, axis=0)
         if given.ndim > _VECTOR or given.size not in {1, len(asked)}:
@@ -246,16 +234,6 @@ class UnitBall:
             b = b / norms
         return Planes(normals=w / norms[:, None], offsets=np.clip(b, -2.0, 2.0))
 
-    def weights(self, given: object) -> Array:
-        """Return the weights of some questions, a row for each, as `planes` takes them.
-
-        Raises
-        ------
-        ColumnNotFoundError, ParameterTypeError, ParameterError
-            As `planes` does.
-        """
-        return self._matrix(_named(given) or public_value(given))
-
     def _moved(self, weights: Array, offset: float) -> Fraction:
         """Return an offset from the middle of the bounds, without rounding."""
         found = Fraction(offset)
@@ -273,59 +251,6 @@ class UnitBall:
             dict(zip(self.names, w.tolist(), strict=True)),
             offset / float(longest) + shift,
         )
-
-    def _matrix(self, given: Any) -> Array:
-        """Return weights as a matrix: one row for each question."""
-        if hasattr(given, "to_numpy") and hasattr(given, "columns"):
-            frame = {str(name): given[name].to_numpy() for name in given.columns}
-            self._check_names(frame)
-            rows = len(given)
-            blank = np.zeros(rows)
-            columns = [_weights(frame.get(name, blank)) for name in self.names]
-            return np.stack(columns, axis=1)
-        if isinstance(given, Mapping):
-            return self._from_mapping(cast("Mapping[object, object]", given))[None, :]
-        mapped = isinstance(given, Sequence) and not isinstance(given, str)
-        listed = list(cast("Sequence[object]", given)) if mapped else []
-        if listed and any(isinstance(each, Mapping) for each in listed):
-            rows = [self._from_mapping(each) for each in listed]
-            return np.stack(rows)
-        w = _weights(given)
-        w = w[None, :] if w.ndim == _VECTOR else w
-        if w.ndim != _MATRIX or w.shape[1] != self.dimension:
-            size = w.shape[-1] if w.ndim else 1
-            names = enumeration(self.names)
-            msg = f"A direction has {size} weights, and there are the columns {names}."
-            hint = f"pass {self.dimension} numbers, or a mapping by column."
-            raise ParameterError(msg, hint=hint)
-        return w
-
-    def _from_mapping(self, given: object) -> Array:
-        if not isinstance(given, Mapping):
-            msg = "Directions are all mappings of columns to numbers, or none is."
-            raise ParameterTypeError(msg)
-        named = cast("Mapping[object, object]", given)
-        self._check_names(named)
-        return _weights([named.get(name, 0.0) for name in self.names])
-
-    def _check_names(self, named: Mapping[Any, object]) -> None:
-        for name in named:
-            if name not in self.names:
-                msg = f"There is no column {name!r} in this release."
-                hint = f"it has {enumeration(self.names)}."
-                raise ColumnNotFoundError(msg, column=str(name), hint=hint)
-
-
-def _named(given: Any) -> dict[str, object] | None:
-    """Return a pandas Series with names as a mapping; None for all else."""
-    series: Any = given
-    if not isinstance(given, pd.Series) or series.empty:
-        return None
-    labels: list[object] = list(series.index)
-    if not all(isinstance(label, str) for label in labels):
-        return None
-    values: list[object] = series.tolist()
-    return dict(zip(cast("list[str]", labels), values, strict=True))
 
 
 def nearest(cosines: Array) -> Array:
@@ -351,33 +276,3 @@ def _held(limits: tuple[Fraction, Fraction], dtype: type[pl.DataType]) -> list[f
 def _float(value: Fraction) -> float:
     """Return a number as a float; one that is too large as the largest of its sign."""
     return float(max(min(value, _LARGEST), -_LARGEST))
-
-
-def _weights(given: Any) -> Array:
-    return _numbers(given, what="a direction")
-
-
-def _numbers(given: Any, *, what: str) -> Array:
-    """Return finite numbers as floats; Booleans and text are none."""
-    try:
-        # Lists as objects, since Booleans among numbers would be taken for numbers.
-        array = hasattr(given, "dtype")
-        found = np.asarray(given) if array else np.asarray(given, dtype=object)
-        if found.dtype.kind not in "iuf":
-            cells = [_number(cell, what=what) for cell in np.ravel(found)]
-            found = np.array(cells).reshape(found.shape)
-        floats = found.astype(np.float64)
-    except (TypeError, ValueError, OverflowError):
-        msg = f"{what.capitalize()} is made of numbers, and this is not."
-        raise ParameterTypeError(msg) from None
-    if not np.isfinite(floats).all():
-        msg = f"{what.capitalize()} holds NaN or infinity."
-        raise ParameterError(msg)
-    return floats
-
-
-def _number(cell: Any, *, what: str) -> float:
-    if isinstance(cell, _NO_NUMBERS):
-        msg = f"{what} holds {cell!r}"
-        raise TypeError(msg)
-    return float(cell)

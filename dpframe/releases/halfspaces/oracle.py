@@ -24,6 +24,7 @@ from dpframe.releases.halfspaces.best import best_plane
 from dpframe.releases.halfspaces.leaves import Leaves
 from dpframe.releases.halfspaces.projections import Projections
 from dpframe.releases.halfspaces.sketches import Sketches
+from dpframe.releases.halfspaces.weights import read_weights
 from dpframe.releases.noise_law import NoiseLaw
 from dpframe.releases.plot import plot_halfspaces
 from dpframe.releases.scalar import ScalarRelease
@@ -496,8 +497,9 @@ class HalfspaceOracle(SyntheticRows[N]):
         return Answers(shape=self._shape, margin=self._margin)
 
     def _words(self, w: object, offset: object) -> str:
-        (weights,) = self._shape.ball.weights(w).tolist()
-        return question(self._shape.ball.names, weights, public_value(offset))
+        names = self._shape.ball.names
+        (weights,) = read_weights(w, names).tolist()
+        return question(names, weights, public_value(offset))
 
     def _check_labelled(self) -> None:
         if self._label is None:

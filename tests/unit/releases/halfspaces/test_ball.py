@@ -17,6 +17,7 @@ import dpframe
 from dpframe.errors import ColumnNotFoundError, ParameterError, ParameterTypeError
 from dpframe.grid import EvenGrid
 from dpframe.releases.halfspaces.ball import UnitBall
+from dpframe.releases.halfspaces.weights import read_weights
 from dpframe.values import column_type
 
 FLOAT, WHOLE = pl.Float64(), pl.Int64()
@@ -201,7 +202,7 @@ def test_directions_come_in_every_form(form: str) -> None:
     found = planes(of, FORMS[form], 0.5)
     assert found.normals.tolist() == expected.normals.tolist()
     assert found.offsets.tolist() == expected.offsets.tolist()
-    assert of.weights(FORMS[form]).tolist() == [[2.0, -1.0, 0.0]]
+    assert read_weights(FORMS[form], of.names).tolist() == [[2.0, -1.0, 0.0]]
 
 
 OFFSETS: dict[str, Any] = {
@@ -360,11 +361,11 @@ def test_one_direction_with_several_offsets_is_as_many_questions() -> None:
 def test_a_pandas_series_is_read_by_its_names_and_without_them_by_place() -> None:
     of = ball((0, 10), (-1, 1))
     named = pd.Series({"x1": 2.0, "x0": 1.0})
-    assert of.weights(named).tolist() == [[1.0, 2.0]]
-    assert of.weights(pd.Series({"x1": 2.0})).tolist() == [[0.0, 2.0]]
-    assert of.weights(pd.Series([2.0, 1.0])).tolist() == [[2.0, 1.0]]
+    assert read_weights(named, of.names).tolist() == [[1.0, 2.0]]
+    assert read_weights(pd.Series({"x1": 2.0}), of.names).tolist() == [[0.0, 2.0]]
+    assert read_weights(pd.Series([2.0, 1.0]), of.names).tolist() == [[2.0, 1.0]]
     with pytest.raises(ColumnNotFoundError, match="no column 'x9'"):
-        of.weights(pd.Series({"x9": 2.0}))
+        read_weights(pd.Series({"x9": 2.0}), of.names)
 
 
 def test_a_margin_is_as_long_in_each_column_as_rows_are_apart() -> None:
