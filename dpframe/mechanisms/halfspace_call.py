@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 RELEASE: Final = "halfspace_oracle"
 _FINE: Final = 1 << 20
 _LONG: Final = 1 << 40
-_SMALL: Final = Fraction(1, 1 << 22)  # of a width: then proofs allow for it
+_SMALL: Final = Fraction(1, 1 << 24)  # of a width: then proofs allow for it
 
 
 @dataclass(frozen=True, kw_only=True)

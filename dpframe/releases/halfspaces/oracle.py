@@ -174,7 +174,9 @@ class HalfspaceOracle(SyntheticRows[N]):
             If it names another column, or is not made of numbers.
         """
         planes = self.plane(w, offset, scaled=scaled)
-        return self._answer(self._answers.answered(planes), self._words(w, offset))
+        return self._answer(
+            self._answers.answered(planes), self._words(w, offset, scaled=scaled)
+        )
 
     def query_many(
         self,
@@ -223,7 +225,8 @@ class HalfspaceOracle(SyntheticRows[N]):
         """
         planes = self.plane(w, offset, scaled=scaled)
         figures = self._answers.band_figures(planes)
-        title = f"fraction within {self._margin:g} of {self._words(w, offset)}"
+        words = self._words(w, offset, scaled=scaled)
+        title = f"fraction within {self._margin:g} of {words}"
         return ScalarRelease(
             figures=figures, measured=self.free(), host=self._host, title=title
         )
@@ -248,7 +251,9 @@ class HalfspaceOracle(SyntheticRows[N]):
         """
         self._check_labelled()
         planes = self.plane(w, offset, scaled=scaled)
-        return self._mistaken(planes, self._words(w, offset), choices=0.0)
+        return self._mistaken(
+            planes, self._words(w, offset, scaled=scaled), choices=0.0
+        )
 
     def best_halfspace(self) -> Halfspace:
         """Return a halfspace that classifies as few rows wrongly as can be found.
@@ -275,7 +280,7 @@ class HalfspaceOracle(SyntheticRows[N]):
             weights, own = shape.ball.own(normal, offset)
             planes = self.plane(weights, own)  # as rounded as what is handed out
             error = self._mistaken(
-                planes, self._words(weights, own), choices=shape.choices
+                planes, self._words(weights, own, scaled=False), choices=shape.choices
             )
             self._best = Halfspace(w=weights, offset=own, error=error)
         return self._best
@@ -496,10 +501,11 @@ class HalfspaceOracle(SyntheticRows[N]):
     def _answers(self) -> Answers:
         return Answers(shape=self._shape, margin=self._margin)
 
-    def _words(self, w: object, offset: object) -> str:
+    def _words(self, w: object, offset: object, *, scaled: bool) -> str:
         names = self._shape.ball.names
         (weights,) = read_weights(w, names).tolist()
-        return question(names, weights, public_value(offset))
+        words = question(names, weights, public_value(offset))
+        return f"{words} in the unit ball" if scaled else words
 
     def _check_labelled(self) -> None:
         if self._label is None:

@@ -890,3 +890,10 @@ def test_a_whole_number_is_not_taken_for_the_next_one(top: int) -> None:
         low, high = answer.interval(0.999999)
         assert low <= truth <= high
         assert top > 10**6 or answer.value == pytest.approx(truth, abs=0.01)
+
+
+def test_a_question_in_the_unit_ball_says_so(made: dict[str, Any]) -> None:
+    release = made["kd"]
+    assert release.query({"age": 1}, 40).title == "age >= 40"
+    scaled = release.query({"age": 1}, 0.1, scaled=True)
+    assert scaled.title == "age >= 0.1 in the unit ball"
