@@ -7,7 +7,6 @@ from typing import (
     TYPE_CHECKING,
     Any,
     Final,
-    NamedTuple,
     TypeVar,
 )
 
@@ -20,7 +19,7 @@ from dpframe.goal import checked_confidence
 from dpframe.releases.figures import COUNT, PRINTED, GridError
 from dpframe.releases.halfspaces.answer import HalfspaceAnswer
 from dpframe.releases.halfspaces.answers import Answered, Answers, Shape, question
-from dpframe.releases.halfspaces.best import best_plane
+from dpframe.releases.halfspaces.classifier import Halfspace, best_weights
 from dpframe.releases.halfspaces.leaves import Leaves
 from dpframe.releases.halfspaces.projections import Projections
 from dpframe.releases.halfspaces.sketches import Sketches
@@ -52,29 +51,10 @@ _SHAPES: Final[Mapping[str, type[Shape]]] = {
     "jl_net": Sketches,
 }
 
-_SEARCHED: Final = 10_000  # rows among which the best halfspace is sought
 _MEGABYTE: Final = 1e6
 
 _NEEDED: Final = 0.1
 """The error, as a fraction of the rows, that `rows_needed` is about."""
-
-
-class Halfspace(NamedTuple):
-    """A linear classifier: True where the weighted sum reaches the offset.
-
-    Attributes
-    ----------
-    w : dict of str to float
-        Weights by column, in the columns' own units.
-    offset : float
-    error : ScalarRelease
-        The fraction of rows that it classifies wrongly. Its interval holds although
-        the halfspace was chosen by looking at the release.
-    """
-
-    w: dict[str, float]
-    offset: float
-    error: ScalarRelease[Any]
 
 
 class HalfspaceOracle(SyntheticRows[N]):
@@ -249,7 +229,7 @@ class HalfspaceOracle(SyntheticRows[N]):
         ParameterError
             If the release has no label.
         """
-        self._check_labelled()
+        self._labelled()
         planes = self.plane(w, offset, scaled=scaled)
         return self._mistaken(
             planes, self._words(w, offset, scaled=scaled), choices=0.0
@@ -271,18 +251,15 @@ class HalfspaceOracle(SyntheticRows[N]):
         ParameterError
             If the release has no label.
         """
-        self._check_labelled()
+        shape = self._labelled()
         if self._best is None:
-            shape = self._shape
-            codes, labels = shape.rows(min(shape.points, _SEARCHED))
-            places = shape.ball.places(codes)
-            normal, offset = best_plane(places, np.asarray(labels, dtype=np.bool_))
-            weights, own = shape.ball.own(normal, offset)
-            planes = self.plane(weights, own)  # as rounded as what is handed out
+            weights, offset = best_weights(shape)
             error = self._mistaken(
-                planes, self._words(weights, own, scaled=False), choices=shape.choices
+                self.plane(weights, offset),  # as rounded as what is handed out
+                self._words(weights, offset, scaled=False),
+                choices=shape.choices,
             )
-            self._best = Halfspace(w=weights, offset=own, error=error)
+            self._best = Halfspace(w=weights, offset=offset, error=error)
         return self._best
 
     def evaluate(
@@ -507,10 +484,12 @@ class HalfspaceOracle(SyntheticRows[N]):
         words = question(names, weights, public_value(offset))
         return f"{words} in the unit ball" if scaled else words
 
-    def _check_labelled(self) -> None:
-        if self._label is None:
+    def _labelled(self) -> Projections | Leaves:
+        """Return what was released, if rows are told apart by a label."""
+        if self._label is None or isinstance(self._shape, Sketches):
             msg = "This release has no label, so no row can be classified wrongly."
             raise ParameterError(msg, hint="release it with label=, a Boolean column.")
+        return self._shape
 
     def _mistaken(
         self, planes: Planes, words: str, *, choices: float

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from dpframe.products import product
 from dpframe.releases.halfspaces.ball import ROUNDED, nearest
 from dpframe.releases.halfspaces.cloud import Cloud
 from dpframe.releases.halfspaces.denoise import denoised
@@ -261,7 +262,8 @@ class Projections:
 
     def _nearest(self, planes: Planes, margin: float) -> _Nearest:
         """Return the nearest direction of each plane, and which of its bins decide."""
-        place = nearest(planes.normals @ self.units.T)
+        cosines = product(self.units, np.ascontiguousarray(planes.normals.T))
+        place = nearest(cosines.T)
         near = self.units[place]
         cosine = (planes.normals * near).sum(axis=1)  # alone as among others
         rest = planes.normals - cosine[:, None] * near

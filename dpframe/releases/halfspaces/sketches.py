@@ -82,9 +82,6 @@ class Sketches:
     is_labelled: ClassVar[bool] = False
     """Whether rows are told apart by a label."""
 
-    choices: ClassVar[float] = 0.0
-    """There is nothing that `evidence` may be about."""
-
     @property
     def raw(self) -> Array:
         """The released counts."""
